@@ -1,0 +1,249 @@
+package org.moe4j.core.backend;
+
+import java.util.List;
+import org.moe4j.core.internal.Require;
+
+/**
+ * The checks at the door of each kernel, the same for every backend: for those who write one. That a matrix is not closed
+ * is checked by the backend that owns it.
+ */
+public final class KernelChecks {
+    private KernelChecks() {}
+
+    /**
+     * {@link Backend#groupedMatmul} and its transposed form.
+     *
+     * @param backend the backend asked
+     * @param a left operand
+     * @param groups its row groups
+     * @param b one right operand per group
+     * @param transB whether b is used transposed
+     * @return columns of the result
+     */
+    public static int groupedMatmul(Backend backend, Matrix a, RowGroups groups, List<Matrix> b, boolean transB) {
+        owner("a", a, backend);
+        Require.count("groups", groups.rows(), a.rows(), "rows (rows of a)");
+        Require.count("b", b.size(), groups.count(), "matrices (one per row group)");
+        int columns = b.isEmpty() ? 0 : transB ? b.get(0).rows() : b.get(0).columns();
+        for (int g = 0; g < b.size(); g++) {
+            owner("b[" + g + "]", b.get(g), backend);
+            int rows = transB ? columns : a.columns();
+            shape(
+                    "b[" + g + "]",
+                    b.get(g),
+                    rows,
+                    transB ? a.columns() : columns,
+                    "columns of a and the other matrices of b");
+        }
+        return columns;
+    }
+
+    /**
+     * {@link Backend#groupedMatmulTransA}.
+     *
+     * @param backend the backend asked
+     * @param a left operand
+     * @param b right operand
+     * @param groups their row groups
+     */
+    public static void groupedMatmulTransA(Backend backend, Matrix a, Matrix b, RowGroups groups) {
+        owner("a", a, backend);
+        owner("b", b, backend);
+        Require.count("b", b.rows(), a.rows(), "rows (rows of a)");
+        Require.count("groups", groups.rows(), a.rows(), "rows (rows of a)");
+    }
+
+    /**
+     * {@link Backend#gatherRows}.
+     *
+     * @param backend the backend asked
+     * @param a the matrix
+     * @param rows indices into its rows
+     */
+    public static void gatherRows(Backend backend, Matrix a, int[] rows) {
+        owner("a", a, backend);
+        indices("rows", rows, 0, a.rows());
+    }
+
+    /**
+     * {@link Backend#sumRows}.
+     *
+     * @param backend the backend asked
+     * @param a the matrix
+     * @param rows indices into its rows, or −1
+     * @param scales as many factors
+     * @param perRow terms of each sum
+     * @return rows of the result
+     */
+    public static int sumRows(Backend backend, Matrix a, int[] rows, double[] scales, int perRow) {
+        owner("a", a, backend);
+        Require.atLeast("perRow", perRow, 1);
+        Require.count("scales", scales.length, rows.length, "factors (one per index)");
+        if (rows.length % perRow != 0) {
+            throw Require.expected("rows", "a multiple of perRow (" + perRow + ") indices", rows.length);
+        }
+        indices("rows", rows, -1, a.rows());
+        return rows.length / perRow;
+    }
+
+    private static void indices(String argument, int[] rows, int low, int end) {
+        for (int i = 0; i < rows.length; i++) {
+            if (rows[i] < low || rows[i] >= end) {
+                throw Require.expected(
+                        argument,
+                        "indices " + low + ".." + (end - 1) + " (rows of the matrix)",
+                        rows[i] + " at position " + i);
+            }
+        }
+    }
+
+    /**
+     * {@link Backend#scaleRows}.
+     *
+     * @param backend the backend asked
+     * @param a the matrix
+     * @param scales one factor per row
+     */
+    public static void scaleRows(Backend backend, Matrix a, double[] scales) {
+        owner("a", a, backend);
+        Require.count("scales", scales.length, a.rows(), "factors (rows of a)");
+    }
+
+    /**
+     * Two matrices of one shape.
+     *
+     * @param backend the backend asked
+     * @param nameA name of the first
+     * @param a the first
+     * @param nameB name of the second
+     * @param b the second
+     */
+    public static void sameShape(Backend backend, String nameA, Matrix a, String nameB, Matrix b) {
+        owner(nameA, a, backend);
+        owner(nameB, b, backend);
+        shape(nameB, b, a.rows(), a.columns(), "shape of " + nameA);
+    }
+
+    /**
+     * A gradient that must have the shape of the result it belongs to.
+     *
+     * @param backend the backend asked
+     * @param dOutput the gradient
+     * @param output the result
+     */
+    public static void gradient(Backend backend, Matrix dOutput, Matrix output) {
+        owner("dOutput", dOutput, backend);
+        shape("dOutput", dOutput, output.rows(), output.columns(), "shape of the output");
+    }
+
+    /**
+     * {@link Backend#accumulate}, but for the question whether the buffer is one.
+     *
+     * @param backend the backend asked
+     * @param buffer written to
+     * @param fromRow first row written
+     * @param a what is added
+     */
+    public static void accumulate(Backend backend, Matrix buffer, int fromRow, Matrix a) {
+        owner("buffer", buffer, backend);
+        owner("a", a, backend);
+        Require.count("a", a.columns(), buffer.columns(), "columns (columns of the buffer)");
+        Require.atLeast("fromRow", fromRow, 0);
+        if (fromRow > buffer.rows() - a.rows()) {
+            throw Require.expected(
+                    "fromRow",
+                    "at most " + (buffer.rows() - a.rows()) + " (rows of the buffer less rows of a)",
+                    fromRow);
+        }
+    }
+
+    /**
+     * {@link Backend#prepare}.
+     *
+     * @param backend the backend asked
+     * @param gate E matrices (F×D)
+     * @param up E matrices (F×D)
+     * @param down E matrices (D×F)
+     */
+    public static void bank(Backend backend, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+        if (gate.isEmpty()) {
+            throw Require.expected("gate", "at least 1 expert", "an empty list");
+        }
+        Require.count("up", up.size(), gate.size(), "matrices (one per gate)");
+        Require.count("down", down.size(), gate.size(), "matrices (one per gate)");
+        int intermediate = gate.get(0).rows();
+        int hidden = gate.get(0).columns();
+        for (int e = 0; e < gate.size(); e++) {
+            owner("gate[" + e + "]", gate.get(e), backend);
+            owner("up[" + e + "]", up.get(e), backend);
+            owner("down[" + e + "]", down.get(e), backend);
+            shape("gate[" + e + "]", gate.get(e), intermediate, hidden, "shape of gate[0]");
+            shape("up[" + e + "]", up.get(e), intermediate, hidden, "shape of gate[0]");
+            shape("down[" + e + "]", down.get(e), hidden, intermediate, "transposed shape of gate[0]");
+        }
+    }
+
+    /**
+     * A run of a bank.
+     *
+     * @param backend the backend asked
+     * @param tokens (T×D)
+     * @param rows N indices
+     * @param groups N rows in E groups
+     * @param experts E
+     * @param hidden D
+     */
+    public static void bankRun(Backend backend, Matrix tokens, int[] rows, RowGroups groups, int experts, int hidden) {
+        owner("tokens", tokens, backend);
+        Require.count("tokens", tokens.columns(), hidden, "columns (hidden size of the experts)");
+        Require.count("groups", groups.count(), experts, "groups (one per expert)");
+        Require.count("rows", rows.length, groups.rows(), "indices (rows of the groups)");
+        indices("rows", rows, 0, tokens.rows());
+    }
+
+    /**
+     * A matrix that belongs to the given backend.
+     *
+     * @param argument name of the argument
+     * @param matrix the matrix
+     * @param backend the backend that has to understand it
+     */
+    public static void owner(String argument, Matrix matrix, Backend backend) {
+        if (!matrix.backend().equals(backend)) {
+            throw Require.expected(
+                    argument,
+                    "a matrix of " + backend.name(),
+                    "one of " + matrix.backend().name(),
+                    "convert it with backend.copyOf(" + argument + ")");
+        }
+    }
+
+    /**
+     * A matrix of the given shape.
+     *
+     * @param argument name of the argument
+     * @param matrix the matrix
+     * @param rows expected rows
+     * @param columns expected columns
+     * @param why where the expectation comes from
+     */
+    public static void shape(String argument, Matrix matrix, int rows, int columns, String why) {
+        if (matrix.rows() != rows || matrix.columns() != columns) {
+            throw Require.expected(
+                    argument, rows + " x " + columns + " (" + why + ")", matrix.rows() + " x " + matrix.columns());
+        }
+    }
+
+    /**
+     * Two parts of one layer that must run on the same backend.
+     *
+     * @param argument name of the part
+     * @param actual its backend
+     * @param backend the backend expected
+     */
+    public static void sameBackend(String argument, Backend actual, Backend backend) {
+        if (!actual.equals(backend)) {
+            throw Require.expected(argument, "experts of " + backend.name(), "some of " + actual.name());
+        }
+    }
+}

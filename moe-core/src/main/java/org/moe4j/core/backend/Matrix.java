@@ -1,0 +1,60 @@
+package org.moe4j.core.backend;
+
+/**
+ * A dense row-major matrix, obtained from and understood by one {@link Backend}; it has no arithmetic of its own.
+ *
+ * <p>A matrix is immutable, but for one made by {@link Backend#buffer}, which {@link Backend#accumulate} fills. A
+ * {@code Matrix} is a <em>handle</em>: {@link #share()} gives another handle on the same values, and the values are
+ * released when the last handle is closed. A handle that is forgotten is released after the garbage collector found it.
+ * Handles may be used by several threads at once.
+ */
+public interface Matrix extends AutoCloseable {
+    /** Gives up this handle; doing so again changes nothing. Any other use afterwards is an {@link IllegalStateException}. */
+    @Override
+    void close();
+
+    /**
+     * Another handle on the same values, to be closed on its own.
+     *
+     * @return a handle that stays valid when this one is closed
+     */
+    Matrix share();
+
+    /**
+     * The backend that understands this matrix.
+     *
+     * @return the backend that made it
+     */
+    Backend backend();
+
+    /**
+     * Number of rows.
+     *
+     * @return at least 0
+     */
+    int rows();
+
+    /**
+     * Number of columns.
+     *
+     * @return at least 0
+     */
+    int columns();
+
+    /**
+     * One element; slow, for tests and for looking.
+     *
+     * @param row 0 ≤ row &lt; rows
+     * @param column 0 ≤ column &lt; columns
+     * @return the element
+     * @throws IndexOutOfBoundsException outside the matrix
+     */
+    double get(int row, int column);
+
+    /**
+     * A copy of all elements.
+     *
+     * @return row-major, {@code rows · columns} numbers
+     */
+    double[] toArray();
+}

@@ -1,0 +1,77 @@
+package org.moe4j.core.expert;
+
+import java.util.Optional;
+import java.util.Set;
+import org.moe4j.core.internal.Require;
+import org.moe4j.core.preset.Preset;
+
+/**
+ * Sizes of a bank of SwiGLU experts.
+ *
+ * @param count E, at least 1
+ * @param hiddenSize D, at least 1
+ * @param intermediateSize F, at least 1
+ */
+public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
+    /**
+     * Checks the sizes.
+     *
+     * @param count E, at least 1
+     * @param hiddenSize D, at least 1
+     * @param intermediateSize F, at least 1
+     */
+    public ExpertShape {
+        Require.atLeast("count", count, 1);
+        Require.atLeast("hiddenSize", hiddenSize, 1);
+        Require.atLeast("intermediateSize", intermediateSize, 1);
+    }
+
+    /**
+     * The routed experts of a preset, from its section {@code experts}.
+     *
+     * @param preset the model's layer
+     * @return their shape
+     */
+    public static ExpertShape routed(Preset preset) {
+        Preset.Section section = preset.section("experts");
+        section.rejectUnknown(Set.of("count", "hiddenSize", "intermediateSize"));
+        return new ExpertShape(
+                section.integer("count"), section.integer("hiddenSize"), section.integer("intermediateSize"));
+    }
+
+    /**
+     * The shared experts of a preset, from its section {@code shared}: n of them as one of n-fold width, which is the same
+     * function (Section 20 of the report on Olmo's MoE recipe, Equation 76).
+     *
+     * @param preset the model's layer
+     * @return a bank of one, or empty when the model has no shared expert
+     */
+    public static Optional<ExpertShape> shared(Preset preset) {
+        Preset.Section section = preset.section("shared");
+        section.rejectUnknown(Set.of("count", "intermediateSize"));
+        if (section.isEmpty()) {
+            return Optional.empty();
+        }
+        int width = Math.multiplyExact(section.integer("count"), section.integer("intermediateSize"));
+        return Optional.of(new ExpertShape(1, routed(preset).hiddenSize(), width));
+    }
+
+    /**
+     * Numbers in the three projections of all experts.
+     *
+     * @return {@code 3 · E · D · F}
+     */
+    public long parameters() {
+        return 3L * count * hiddenSize * intermediateSize;
+    }
+
+    /**
+     * Floating-point operations of one forward token, a multiply-add counted as two, the products only.
+     *
+     * @param topK experts per token
+     * @return {@code 2 · 3 · K · D · F}
+     */
+    public long flopsPerToken(int topK) {
+        return 6L * Require.inRange("topK", topK, 1, count, "experts") * hiddenSize * intermediateSize;
+    }
+}

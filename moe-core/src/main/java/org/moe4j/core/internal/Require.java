@@ -1,0 +1,108 @@
+package org.moe4j.core.internal;
+
+/** Checks at public doors; every message reads {@code argument: expected X but was Y[; hint]}. */
+public final class Require {
+    private Require() {}
+
+    /**
+     * The exception for a bad argument.
+     *
+     * @param argument name of the argument
+     * @param expected what was expected
+     * @param was what was found
+     * @return an exception to throw
+     */
+    public static IllegalArgumentException expected(String argument, String expected, Object was) {
+        return new IllegalArgumentException(argument + ": expected " + expected + " but was " + was);
+    }
+
+    /**
+     * The exception for a bad argument, with a way out.
+     *
+     * @param argument name of the argument
+     * @param expected what was expected
+     * @param was what was found
+     * @param hint what to do
+     * @return an exception to throw
+     */
+    public static IllegalArgumentException expected(String argument, String expected, Object was, String hint) {
+        return new IllegalArgumentException(argument + ": expected " + expected + " but was " + was + "; " + hint);
+    }
+
+    /**
+     * An integer in a closed range.
+     *
+     * @param argument name of the argument
+     * @param value the value
+     * @param low smallest legal value
+     * @param high largest legal value
+     * @param unit what is counted
+     * @return the value
+     */
+    public static int inRange(String argument, int value, int low, int high, String unit) {
+        if (value < low || value > high) {
+            throw expected(argument, low + ".." + high + " (" + unit + ")", value);
+        }
+        return value;
+    }
+
+    /**
+     * An integer of at least the given size.
+     *
+     * @param argument name of the argument
+     * @param value the value
+     * @param low smallest legal value
+     * @return the value
+     */
+    public static int atLeast(String argument, int value, int low) {
+        if (value < low) {
+            throw expected(argument, "at least " + low, value);
+        }
+        return value;
+    }
+
+    /**
+     * A finite number.
+     *
+     * @param argument name of the argument
+     * @param value the value
+     * @return the value
+     */
+    public static double finite(String argument, double value) {
+        if (!Double.isFinite(value)) {
+            throw expected(argument, "a finite number", value);
+        }
+        return value;
+    }
+
+    /**
+     * A count that must equal another one.
+     *
+     * @param argument name of the argument
+     * @param actual what was found
+     * @param expected what was expected
+     * @param unit what is counted, and why so many
+     */
+    public static void count(String argument, long actual, long expected, String unit) {
+        if (actual != expected) {
+            throw expected(argument, expected + " " + unit, actual);
+        }
+    }
+
+    /**
+     * Number of elements of a matrix that must fit into one array.
+     *
+     * @param rows at least 0
+     * @param columns at least 0
+     * @return {@code rows · columns}
+     */
+    public static int elements(int rows, int columns) {
+        atLeast("rows", rows, 0);
+        atLeast("columns", columns, 0);
+        long elements = (long) rows * columns;
+        if (elements > Integer.MAX_VALUE - 8) {
+            throw expected("rows x columns", "at most 2^31 - 9 elements", rows + " x " + columns);
+        }
+        return (int) elements;
+    }
+}

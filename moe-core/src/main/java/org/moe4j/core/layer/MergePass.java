@@ -1,0 +1,63 @@
+package org.moe4j.core.layer;
+
+import java.util.List;
+import java.util.Optional;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.parameter.Parameters;
+
+/** Port: what one merge computed, and its backward. A pass may read the merge's arguments until backward is done. */
+public interface MergePass {
+    /**
+     * The joined output; it belongs to the caller.
+     *
+     * @return (T×D)
+     */
+    Matrix output();
+
+    /**
+     * Gradients of {@code Σ output ⊙ dOutput}; they belong to the caller.
+     *
+     * @param dOutput (T×D)
+     * @return gradients of both branches, and of tokens and parameters where the merge has such
+     */
+    BranchGradients backward(Matrix dOutput);
+
+    /**
+     * What multiplied the routed output.
+     *
+     * @param token 0 ≤ token &lt; T
+     * @return the factor α_t; routed coefficients are {@code α_t} times the routing weights
+     */
+    double routedFactor(int token);
+
+    /**
+     * What multiplied a shared output.
+     *
+     * @param token 0 ≤ token &lt; T
+     * @param branch index of the shared expert
+     * @return the coefficient s_t
+     */
+    double sharedFactor(int token, int branch);
+
+    /**
+     * Gradients of a merge.
+     *
+     * @param routed (T×D)
+     * @param shared (T×D) each
+     * @param tokens (T×D) when the merge reads the tokens
+     * @param parameters under the merge's names
+     */
+    record BranchGradients(Matrix routed, List<Matrix> shared, Optional<Matrix> tokens, Parameters parameters) {
+        /**
+         * Copies the list.
+         *
+         * @param routed (T×D)
+         * @param shared (T×D) each
+         * @param tokens (T×D) when the merge reads the tokens
+         * @param parameters under the merge's names
+         */
+        public BranchGradients {
+            shared = List.copyOf(shared);
+        }
+    }
+}

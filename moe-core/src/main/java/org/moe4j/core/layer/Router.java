@@ -1,0 +1,60 @@
+package org.moe4j.core.layer;
+
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.parameter.Parameters;
+
+/** Port: decides which experts a token goes to, and with what weight. */
+public interface Router {
+    /**
+     * Routes tokens.
+     *
+     * @param tokens (T×D), finite
+     * @param context what the router may need beside the tokens
+     * @return the pass
+     * @throws ArithmeticException when a logit is not finite, before anything is done with it
+     */
+    RouterPass route(Matrix tokens, RoutingContext context);
+
+    /**
+     * Number of experts it chooses from.
+     *
+     * @return E
+     */
+    int experts();
+
+    /**
+     * Number of experts of a token.
+     *
+     * @return K
+     */
+    int topK();
+
+    /**
+     * Whether the weights of every token add up to {@link #scale()}.
+     *
+     * @return true for a router that renormalises
+     */
+    boolean unitSum();
+
+    /**
+     * The router's own constant factor (a model's routed scale, as 2.5 in DeepSeek-V3).
+     *
+     * @return 1 for none
+     */
+    double scale();
+
+    /**
+     * The parameters; the handles belong to the caller.
+     *
+     * @return named, as {@code weight}
+     */
+    Parameters parameters();
+
+    /**
+     * A router with other parameters.
+     *
+     * @param parameters the same names and shapes
+     * @return a new router
+     */
+    Router withParameters(Parameters parameters);
+}

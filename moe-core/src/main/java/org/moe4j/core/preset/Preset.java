@@ -1,0 +1,329 @@
+package org.moe4j.core.preset;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.Reader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.Locale;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Spelling;
+
+/**
+ * One model's MoE layer as named values from a {@code .properties} file, with the source of each.
+ *
+ * <p>This class knows the <em>format</em>: the keys {@code name}, {@code source} and {@code note}, and the sections
+ * {@code experts}, {@code router}, {@code shared} and {@code merge}. The meaning of a section belongs to the module that
+ * owns it, which refuses keys it does not know.
+ */
+public final class Preset {
+    private static final String FOLDER = "/moe/preset/";
+    private static final Set<String> SECTIONS = Set.of("experts", "router", "shared", "merge");
+    private static final Set<String> HEAD = Set.of("name", "source", "note");
+
+    private final String id;
+    private final SortedMapOfText values;
+
+    private Preset(String id, SortedMapOfText values) {
+        this.id = id;
+        this.values = values;
+        for (String key : values.keys()) {
+            int dot = key.indexOf('.');
+            String head = dot < 0 ? key : key.substring(0, dot);
+            Set<String> known = dot < 0 ? HEAD : SECTIONS;
+            if (!known.contains(head)) {
+                throw unknown(key, Spelling.closest(head, known).map(right -> right + key.substring(head.length())));
+            }
+        }
+        for (String required : new String[] {"name", "source"}) {
+            if (values.get(required) == null) {
+                throw missing(required);
+            }
+        }
+    }
+
+    /**
+     * A preset of the library.
+     *
+     * @param name name of its file, as {@code olmoe-1b-7b}
+     * @return the preset
+     * @throws NoSuchElementException for an unknown name; the message lists the known ones
+     */
+    public static Preset named(String name) {
+        if (!names().contains(name)) {
+            throw new NoSuchElementException("preset: expected one of " + names() + " but was " + name);
+        }
+        try (Reader reader = resource(name + ".properties")) {
+            return new Preset(name, SortedMapOfText.read(name, reader));
+        } catch (IOException e) {
+            throw new UncheckedIOException("preset " + name + ": expected a readable resource", e);
+        }
+    }
+
+    /**
+     * A preset from a file of the user.
+     *
+     * @param file in the same format, UTF-8
+     * @return the preset
+     * @throws IOException when the file cannot be read
+     */
+    public static Preset load(Path file) throws IOException {
+        Path last = file.getFileName();
+        String id = (last == null ? file : last).toString().replaceFirst("\\.properties$", "");
+        try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
+            return new Preset(id, SortedMapOfText.read(id, reader));
+        }
+    }
+
+    /**
+     * The presets of the library.
+     *
+     * @return names for {@link #named}
+     */
+    public static SortedSet<String> names() {
+        try (Reader reader = resource("index.properties")) {
+            return Collections.unmodifiableSortedSet(
+                    new TreeSet<>(SortedMapOfText.read("index", reader).keys()));
+        } catch (IOException e) {
+            throw new UncheckedIOException("preset index: expected a readable resource", e);
+        }
+    }
+
+    private static Reader resource(String file) throws IOException {
+        InputStream stream = Preset.class.getResourceAsStream(FOLDER + file);
+        if (stream == null) {
+            throw new IOException("resource: expected " + FOLDER + file + " on the class path but was absent");
+        }
+        return new InputStreamReader(stream, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Name of the model.
+     *
+     * @return as people write it
+     */
+    public String name() {
+        return text("name");
+    }
+
+    /**
+     * Where the values were read.
+     *
+     * @return never empty
+     */
+    public String source() {
+        return text("source");
+    }
+
+    /**
+     * What a reader has to know, as which values are defaults of a framework.
+     *
+     * @return empty when there is nothing to say
+     */
+    public String note() {
+        String note = values.get("note");
+        return note == null ? "" : note;
+    }
+
+    private String text(String key) {
+        String value = values.get(key);
+        if (value == null) {
+            throw missing(key);
+        }
+        return value;
+    }
+
+    /**
+     * One section.
+     *
+     * @param name {@code experts}, {@code router}, {@code shared} or {@code merge}
+     * @return the section; empty when the file has no key of it
+     */
+    public Section section(String name) {
+        if (!SECTIONS.contains(name)) {
+            throw Require.expected("section", "one of " + new TreeSet<>(SECTIONS), name);
+        }
+        return new Section(name);
+    }
+
+    /**
+     * The same conventions at another size: what tests and benchmarks run. The shared width keeps its ratio to the
+     * routed one, rounded, at least 1.
+     *
+     * @param hiddenSize D
+     * @param intermediateSize F
+     * @return a preset that differs in its sizes only
+     */
+    public Preset scaledTo(int hiddenSize, int intermediateSize) {
+        Require.atLeast("hiddenSize", hiddenSize, 1);
+        Require.atLeast("intermediateSize", intermediateSize, 1);
+        Map<String, String> scaled = new TreeMap<>(values.map());
+        if (scaled.containsKey("shared.intermediateSize")) {
+            double ratio = (double) section("shared").integer("intermediateSize")
+                    / section("experts").integer("intermediateSize");
+            scaled.put("shared.intermediateSize", Long.toString(Math.max(1, Math.round(ratio * intermediateSize))));
+        }
+        scaled.put("experts.hiddenSize", Integer.toString(hiddenSize));
+        scaled.put("experts.intermediateSize", Integer.toString(intermediateSize));
+        return new Preset(id, new SortedMapOfText(scaled));
+    }
+
+    private IllegalArgumentException missing(String key) {
+        return new IllegalArgumentException("preset " + id + ": expected a value for " + key + " but was absent");
+    }
+
+    private IllegalArgumentException unknown(String key, Optional<String> closest) {
+        String hint = closest.map(right -> "; did you mean " + right + "?").orElse("");
+        return new IllegalArgumentException("preset " + id + ": unknown key " + key + hint);
+    }
+
+    @Override
+    public String toString() {
+        return "Preset[" + id + "]";
+    }
+
+    /** The keys of one section, read by the module that owns their meaning. */
+    public final class Section {
+        private final String section;
+
+        private Section(String section) {
+            this.section = section;
+        }
+
+        /**
+         * Whether the file says nothing of this section.
+         *
+         * @return true without keys
+         */
+        public boolean isEmpty() {
+            return values.keys().stream().noneMatch(key -> key.startsWith(section + "."));
+        }
+
+        /**
+         * A whole number that has to be there.
+         *
+         * @param key without the section
+         * @return its value
+         */
+        public int integer(String key) {
+            String value = Preset.this.text(section + "." + key);
+            try {
+                return Integer.parseInt(value);
+            } catch (NumberFormatException e) {
+                throw wrong(key, "a whole number", value);
+            }
+        }
+
+        /**
+         * A word.
+         *
+         * @param key without the section
+         * @param fallback when absent
+         * @return its value
+         */
+        public String text(String key, String fallback) {
+            String value = values.get(section + "." + key);
+            return value == null ? fallback : value;
+        }
+
+        /**
+         * A number.
+         *
+         * @param key without the section
+         * @param fallback when absent
+         * @return its value
+         */
+        public double decimal(String key, double fallback) {
+            String value = values.get(section + "." + key);
+            if (value == null) {
+                return fallback;
+            }
+            try {
+                return Double.parseDouble(value);
+            } catch (NumberFormatException e) {
+                throw wrong(key, "a number", value);
+            }
+        }
+
+        /**
+         * A yes or no.
+         *
+         * @param key without the section
+         * @param fallback when absent
+         * @return its value
+         */
+        public boolean flag(String key, boolean fallback) {
+            String value = text(key, Boolean.toString(fallback));
+            if (!value.equals("true") && !value.equals("false")) {
+                throw wrong(key, "true or false", value);
+            }
+            return value.equals("true");
+        }
+
+        /**
+         * One of an enum's constants, written in lower case with dashes: {@code sum-of-top-2}.
+         *
+         * @param key without the section
+         * @param type the enum
+         * @param fallback when absent
+         * @param <E> the enum
+         * @return the constant
+         */
+        public <E extends Enum<E>> E constant(String key, Class<E> type, E fallback) {
+            String value = text(key, written(fallback));
+            for (E constant : type.getEnumConstants()) {
+                if (written(constant).equals(value)) {
+                    return constant;
+                }
+            }
+            TreeSet<String> known = new TreeSet<>();
+            for (E constant : type.getEnumConstants()) {
+                known.add(written(constant));
+            }
+            throw wrong(key, "one of " + known, value);
+        }
+
+        private static String written(Enum<?> constant) {
+            return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
+        }
+
+        /**
+         * Refuses a misspelt key: it must not be silence.
+         *
+         * @param known the keys of this section, without it
+         */
+        public void rejectUnknown(Set<String> known) {
+            for (String key : values.keys()) {
+                if (key.startsWith(section + ".") && !known.contains(key.substring(section.length() + 1))) {
+                    throw unknown(
+                            key,
+                            Spelling.closest(key.substring(section.length() + 1), known)
+                                    .map(right -> section + "." + right));
+                }
+            }
+        }
+
+        /**
+         * The exception for a value that its owner does not understand.
+         *
+         * @param key without the section
+         * @param expected what was expected
+         * @param was what was found
+         * @return an exception to throw
+         */
+        public IllegalArgumentException wrong(String key, String expected, String was) {
+            return Require.expected("preset " + id + ": " + section + "." + key, expected, was);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+package org.moe4j.core.preset;
+
+import java.io.IOException;
+import java.io.Reader;
+import java.util.Collections;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** Keys and trimmed values of a properties file; a key that stands twice is an error, not a silent choice. */
+final class SortedMapOfText {
+    private final Map<String, String> values;
+
+    SortedMapOfText(Map<String, String> values) {
+        this.values = Collections.unmodifiableMap(new TreeMap<>(values));
+    }
+
+    static SortedMapOfText read(String id, Reader reader) throws IOException {
+        Map<String, String> values = new TreeMap<>();
+        Properties properties = new Properties() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            public synchronized @Nullable Object put(Object key, Object value) {
+                String trimmed = value.toString().trim();
+                if (trimmed.isEmpty()) {
+                    throw new IllegalArgumentException(
+                            "preset " + id + ": expected a value for " + key + " but was empty");
+                }
+                if (values.put(key.toString(), trimmed) != null) {
+                    throw new IllegalArgumentException(
+                            "preset " + id + ": expected each key once but was " + key + " twice");
+                }
+                return null;
+            }
+        };
+        properties.load(reader);
+        return new SortedMapOfText(values);
+    }
+
+    @Nullable
+    String get(String key) {
+        return values.get(key);
+    }
+
+    Set<String> keys() {
+        return values.keySet();
+    }
+
+    Map<String, String> map() {
+        return values;
+    }
+}

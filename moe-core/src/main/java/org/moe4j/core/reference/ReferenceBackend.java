@@ -1,0 +1,276 @@
+package org.moe4j.core.reference;
+
+import static org.moe4j.core.reference.ReferenceMatrix.values;
+
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.KernelChecks;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.internal.Require;
+
+/**
+ * The definition of every kernel: plain Java in {@code double}, sums in index order, no blocking, no reuse, no native
+ * library. {@link StrictMath} makes its results the same on every JVM.
+ */
+public final class ReferenceBackend implements Backend {
+    private static final ReferenceBackend INSTANCE = new ReferenceBackend();
+
+    private ReferenceBackend() {}
+
+    /**
+     * The backend.
+     *
+     * @return the one instance
+     */
+    public static ReferenceBackend instance() {
+        return INSTANCE;
+    }
+
+    @Override
+    public String name() {
+        return "ReferenceBackend";
+    }
+
+    @Override
+    public double unitRoundoff() {
+        return 0x1p-53;
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, double[] rowMajor) {
+        Require.count("rowMajor", rowMajor.length, Require.elements(rows, columns), "values (rows x columns)");
+        return wrap(rows, columns, rowMajor.clone());
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, float[] rowMajor) {
+        return matrix(rows, columns, FloatBuffer.wrap(rowMajor));
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, FloatBuffer rowMajor) {
+        double[] y = new double[Require.elements(rows, columns)];
+        if (rowMajor.remaining() < y.length) {
+            throw Require.expected(
+                    "rowMajor", "at least " + y.length + " values (rows x columns)", rowMajor.remaining());
+        }
+        for (int i = 0; i < y.length; i++) {
+            y[i] = rowMajor.get(rowMajor.position() + i);
+        }
+        return wrap(rows, columns, y);
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, RowSource source) {
+        double[] y = new double[Require.elements(rows, columns)];
+        double[] row = new double[columns];
+        for (int i = 0; i < rows; i++) {
+            source.read(i, row);
+            System.arraycopy(row, 0, y, i * columns, columns);
+        }
+        return wrap(rows, columns, y);
+    }
+
+    @Override
+    public Matrix buffer(int rows, int columns) {
+        return new ReferenceMatrix(this, rows, columns, new double[Require.elements(rows, columns)], true);
+    }
+
+    private Matrix wrap(int rows, int columns, double[] values) {
+        return new ReferenceMatrix(this, rows, columns, values, false);
+    }
+
+    @Override
+    public Matrix groupedMatmul(Matrix a, RowGroups groups, List<Matrix> b) {
+        int n = KernelChecks.groupedMatmul(this, a, groups, b, false);
+        int p = a.columns();
+        double[] left = values(a);
+        double[] y = new double[Require.elements(a.rows(), n)];
+        for (int g = 0; g < groups.count(); g++) {
+            double[] right = values(b.get(g));
+            for (int i = groups.from(g); i < groups.to(g); i++) {
+                for (int j = 0; j < n; j++) {
+                    double sum = 0;
+                    for (int k = 0; k < p; k++) {
+                        sum += left[i * p + k] * right[k * n + j];
+                    }
+                    y[i * n + j] = sum;
+                }
+            }
+        }
+        return wrap(a.rows(), n, y);
+    }
+
+    @Override
+    public Matrix groupedMatmulTransB(Matrix a, RowGroups groups, List<Matrix> b) {
+        int n = KernelChecks.groupedMatmul(this, a, groups, b, true);
+        int p = a.columns();
+        double[] left = values(a);
+        double[] y = new double[Require.elements(a.rows(), n)];
+        for (int g = 0; g < groups.count(); g++) {
+            double[] right = values(b.get(g));
+            for (int i = groups.from(g); i < groups.to(g); i++) {
+                for (int j = 0; j < n; j++) {
+                    double sum = 0;
+                    for (int k = 0; k < p; k++) {
+                        sum += left[i * p + k] * right[j * p + k];
+                    }
+                    y[i * n + j] = sum;
+                }
+            }
+        }
+        return wrap(a.rows(), n, y);
+    }
+
+    @Override
+    public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
+        KernelChecks.groupedMatmulTransA(this, a, b, groups);
+        int m = a.columns();
+        int n = b.columns();
+        double[] left = values(a);
+        double[] right = values(b);
+        List<Matrix> products = new ArrayList<>(groups.count());
+        for (int g = 0; g < groups.count(); g++) {
+            double[] y = new double[Require.elements(m, n)];
+            for (int i = 0; i < m; i++) {
+                for (int j = 0; j < n; j++) {
+                    double sum = 0;
+                    for (int k = groups.from(g); k < groups.to(g); k++) {
+                        sum += left[k * m + i] * right[k * n + j];
+                    }
+                    y[i * n + j] = sum;
+                }
+            }
+            products.add(wrap(m, n, y));
+        }
+        return List.copyOf(products);
+    }
+
+    @Override
+    public Matrix gatherRows(Matrix a, int[] rows) {
+        KernelChecks.gatherRows(this, a, rows);
+        int d = a.columns();
+        double[] from = values(a);
+        double[] y = new double[Require.elements(rows.length, d)];
+        for (int i = 0; i < rows.length; i++) {
+            System.arraycopy(from, rows[i] * d, y, i * d, d);
+        }
+        return wrap(rows.length, d, y);
+    }
+
+    @Override
+    public Matrix sumRows(Matrix a, int[] rows, double[] scales, int perRow) {
+        int sums = KernelChecks.sumRows(this, a, rows, scales, perRow);
+        int d = a.columns();
+        double[] from = values(a);
+        double[] y = new double[Require.elements(sums, d)];
+        for (int t = 0; t < sums; t++) {
+            for (int slot = t * perRow; slot < (t + 1) * perRow; slot++) {
+                for (int c = 0; rows[slot] >= 0 && c < d; c++) {
+                    y[t * d + c] += scales[slot] * from[rows[slot] * d + c];
+                }
+            }
+        }
+        return wrap(sums, d, y);
+    }
+
+    @Override
+    public Matrix scaleRows(Matrix a, double[] scales) {
+        KernelChecks.scaleRows(this, a, scales);
+        double[] y = values(a).clone();
+        for (int i = 0; i < y.length; i++) {
+            y[i] *= scales[i / a.columns()];
+        }
+        return wrap(a.rows(), a.columns(), y);
+    }
+
+    @Override
+    public double[] rowDots(Matrix a, Matrix b) {
+        KernelChecks.sameShape(this, "a", a, "b", b);
+        int d = a.columns();
+        double[] left = values(a);
+        double[] right = values(b);
+        double[] y = new double[a.rows()];
+        for (int i = 0; i < y.length; i++) {
+            for (int c = i * d; c < (i + 1) * d; c++) {
+                y[i] += left[c] * right[c];
+            }
+        }
+        return y;
+    }
+
+    @Override
+    public Matrix linearCombination(double alpha, Matrix a, double beta, Matrix b) {
+        KernelChecks.sameShape(this, "a", a, "b", b);
+        double[] left = values(a);
+        double[] right = values(b);
+        double[] y = new double[left.length];
+        Arrays.setAll(y, i -> alpha * left[i] + beta * right[i]);
+        return wrap(a.rows(), a.columns(), y);
+    }
+
+    @Override
+    public Matrix swiGlu(Matrix gate, Matrix up) {
+        KernelChecks.sameShape(this, "gate", gate, "up", up);
+        double[] g = values(gate);
+        double[] u = values(up);
+        double[] y = new double[g.length];
+        Arrays.setAll(y, i -> g[i] * sigmoid(g[i]) * u[i]);
+        return wrap(gate.rows(), gate.columns(), y);
+    }
+
+    @Override
+    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
+        KernelChecks.sameShape(this, "gate", gate, "up", up);
+        KernelChecks.sameShape(this, "gate", gate, "dHidden", dHidden);
+        double[] g = values(gate);
+        double[] u = values(up);
+        double[] d = values(dHidden);
+        double[] dGate = new double[g.length];
+        double[] dUp = new double[g.length];
+        for (int i = 0; i < g.length; i++) {
+            double s = sigmoid(g[i]);
+            dUp[i] = d[i] * g[i] * s;
+            dGate[i] = d[i] * u[i] * s * (1 + g[i] * (1 - s));
+        }
+        return new GateUp(wrap(gate.rows(), gate.columns(), dGate), wrap(gate.rows(), gate.columns(), dUp));
+    }
+
+    private static double sigmoid(double x) {
+        return 1 / (1 + StrictMath.exp(-x));
+    }
+
+    @Override
+    public void accumulate(double keep, Matrix buffer, int fromRow, Matrix a) {
+        KernelChecks.accumulate(this, buffer, fromRow, a);
+        double[] y = ReferenceMatrix.writableValues(buffer);
+        double[] from = values(a);
+        int start = fromRow * a.columns();
+        for (int i = 0; i < from.length; i++) {
+            y[start + i] = keep == 0 ? from[i] : keep * y[start + i] + from[i];
+        }
+    }
+
+    @Override
+    public OptionalLong firstNonFinite(Matrix a) {
+        KernelChecks.owner("a", a, this);
+        double[] from = values(a);
+        for (int i = 0; i < from.length; i++) {
+            if (!Double.isFinite(from[i])) {
+                return OptionalLong.of(i);
+            }
+        }
+        return OptionalLong.empty();
+    }
+
+    @Override
+    public String toString() {
+        return name();
+    }
+}

@@ -1,0 +1,81 @@
+package org.moe4j.core.reference;
+
+import java.util.Objects;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.internal.Require;
+
+/** A matrix in one {@code double[]}; closing only marks it, the garbage collector does the rest. */
+final class ReferenceMatrix implements Matrix {
+    private final ReferenceBackend backend;
+    private final int rows;
+    private final int columns;
+    private final double[] values;
+    private final boolean writable;
+    private volatile boolean closed;
+
+    ReferenceMatrix(ReferenceBackend backend, int rows, int columns, double[] values, boolean writable) {
+        this.backend = backend;
+        this.rows = rows;
+        this.columns = columns;
+        this.values = values;
+        this.writable = writable;
+    }
+
+    /** The values of an argument, after the check that it is open. */
+    static double[] values(Matrix matrix) {
+        ReferenceMatrix open = (ReferenceMatrix) matrix;
+        if (open.closed) {
+            throw new IllegalStateException("matrix: expected an open matrix but was closed");
+        }
+        return open.values;
+    }
+
+    static double[] writableValues(Matrix buffer) {
+        double[] values = values(buffer);
+        if (!((ReferenceMatrix) buffer).writable) {
+            throw Require.expected("buffer", "a matrix made by backend.buffer", "an immutable matrix");
+        }
+        return values;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+
+    @Override
+    public Matrix share() {
+        return new ReferenceMatrix(backend, rows, columns, values(this), writable);
+    }
+
+    @Override
+    public Backend backend() {
+        return backend;
+    }
+
+    @Override
+    public int rows() {
+        return rows;
+    }
+
+    @Override
+    public int columns() {
+        return columns;
+    }
+
+    @Override
+    public double get(int row, int column) {
+        return values(this)[Objects.checkIndex(row, rows) * columns + Objects.checkIndex(column, columns)];
+    }
+
+    @Override
+    public double[] toArray() {
+        return values(this).clone();
+    }
+
+    @Override
+    public String toString() {
+        return backend.name() + " matrix " + rows + " x " + columns;
+    }
+}
