@@ -1,0 +1,307 @@
+package org.moe4j.core.layer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Test;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.expert.SwiGluWeights;
+import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.parameter.Initializer;
+import org.moe4j.core.parameter.Parameters;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.TokenwiseExperts;
+
+/** The pipeline with a fixed routing; with real routers and merges it is tested where every module is at hand. */
+class MoeLayerTest {
+    private static final Backend BACKEND = ReferenceBackend.instance();
+    private static final int[] EXPERTS = {2, 0, 1, 2, 0, 2};
+    private static final double[] WEIGHTS = {.7, .3, .5, .4, .9, .2};
+
+    private final SwiGluExperts experts = SwiGluExperts.random(new ExpertShape(3, 4, 5), BACKEND, 1);
+    private final SwiGluExperts wide = SwiGluExperts.random(new ExpertShape(1, 4, 7), BACKEND, 2);
+    private final SwiGluExperts narrow = SwiGluExperts.random(new ExpertShape(1, 4, 2), BACKEND, 3);
+    private final Matrix tokens = Initializer.normal(1).draw(BACKEND, 3, 4, 4);
+    private final MoeLayer layer = MoeLayer.of(new FixedRouter(Routing.of(3, 2, EXPERTS, WEIGHTS)), experts);
+
+    private static TokenwiseExperts.Expert plain(SwiGluWeights weights) {
+        return new TokenwiseExperts.Expert(rows(weights.gate()), rows(weights.up()), rows(weights.down()));
+    }
+
+    private static double[][] rows(Matrix matrix) {
+        return TokenwiseExperts.rows(matrix.toArray(), matrix.rows(), matrix.columns());
+    }
+
+    private double[][] routed(double[] weights) {
+        TokenwiseExperts.Expert[] bank = new TokenwiseExperts.Expert[3];
+        for (int e = 0; e < 3; e++) {
+            bank[e] = plain(experts.expert(e));
+        }
+        int[][] chosen = new int[3][];
+        double[][] w = new double[3][];
+        for (int t = 0; t < 3; t++) {
+            chosen[t] = new int[] {EXPERTS[2 * t], EXPERTS[2 * t + 1]};
+            w[t] = new double[] {weights[2 * t], weights[2 * t + 1]};
+        }
+        return TokenwiseExperts.routed(rows(tokens), chosen, w, bank);
+    }
+
+    private static void assertRows(Matrix actual, double[][] expected) {
+        for (int t = 0; t < expected.length; t++) {
+            for (int d = 0; d < expected[t].length; d++) {
+                assertThat(actual.get(t, d)).isCloseTo(expected[t][d], within(1e-13));
+            }
+        }
+    }
+
+    @Nested
+    class Forward {
+        @Test
+        void equalsTheTokenwiseDefinition() {
+            MoePass pass = layer.forward(tokens);
+            assertRows(pass.output(), routed(WEIGHTS));
+            assertRows(layer.apply(tokens), routed(WEIGHTS));
+            assertThat(pass.routedOutput().toArray()).isEqualTo(pass.output().toArray());
+            assertThat(pass.sharedOutputs()).isEmpty();
+            assertThat(pass.auxiliaryLoss()).isZero();
+            assertThat(pass.routerPass().routing()).isSameAs(pass.routing());
+        }
+
+        @Test
+        void capacityDropsLaterTokensAndDoesNotRenormalise() {
+            // expert 2 is chosen by tokens 0, 1, 2; a factor of 1 lets it take ceil(6 / 3) = 2 of them
+            MoeLayer limited = layer.withCapacity(Capacity.factor(1));
+            MoePass pass = limited.forward(tokens);
+            double[] kept = WEIGHTS.clone();
+            kept[5] = 0;
+            assertThat(pass.droppedAssignments()).isEqualTo(1);
+            assertRows(pass.output(), routed(kept));
+            assertRows(limited.apply(tokens), routed(kept));
+            assertThat(pass.coefficients().routed(2, 1)).isZero();
+            assertThat(pass.coefficients().routed(2, 0)).isEqualTo(.9);
+        }
+
+        @Test
+        void sharedExpertsOfAnyWidthsAreMerged() {
+            MoeLayer merged = layer.withShared(new SharedBranch(List.of(wide, narrow), new WeightedMerge()));
+            MoePass pass = merged.forward(tokens);
+            double[][] expected = routed(WEIGHTS);
+            for (int t = 0; t < 3; t++) {
+                double[] first = TokenwiseExperts.expert(rows(tokens)[t], plain(wide.expert(0)));
+                double[] second = TokenwiseExperts.expert(rows(tokens)[t], plain(narrow.expert(0)));
+                for (int d = 0; d < 4; d++) {
+                    expected[t][d] = 2 * expected[t][d] + 3 * (first[d] + second[d]);
+                }
+            }
+            assertRows(pass.output(), expected);
+            assertRows(merged.apply(tokens), expected);
+            assertThat(pass.coefficients().routed(1, 0)).isEqualTo(2 * .5);
+            assertThat(pass.coefficients().shared(1, 1)).isEqualTo(3);
+            assertThat(pass.sharedOutputs()).hasSize(2);
+        }
+
+        @Test
+        void applyIntoOverwritesItsBuffer() {
+            Matrix output = BACKEND.buffer(3, 4);
+            layer.applyInto(tokens, output);
+            layer.applyInto(tokens, output);
+            assertThat(output.toArray()).isEqualTo(layer.apply(tokens).toArray());
+        }
+
+        @Test
+        void manyTokensAreWorkedOffInChunks() {
+            // 2²⁶ numbers of scratch at K 1, D 1, F 50,000 bound a chunk to 447 tokens
+            SwiGluExperts narrowTokens = SwiGluExperts.random(new ExpertShape(2, 1, 50_000), BACKEND, 1);
+            int[] chosen = new SplittableRandom(1).ints(600, 0, 2).toArray();
+            double[] ones = new double[600];
+            Arrays.fill(ones, 1);
+            MoeLayer chunked = MoeLayer.of(new FixedRouter(Routing.of(2, 1, chosen, ones)), narrowTokens);
+            Matrix many = Initializer.normal(1).draw(BACKEND, 600, 1, 5);
+            assertThat(chunked.apply(many).toArray())
+                    .isEqualTo(chunked.forward(many).output().toArray());
+            MoeLayer shared = chunked.withCapacity(Capacity.factor(.5))
+                    .withShared(SharedBranch.of(
+                            SwiGluExperts.random(new ExpertShape(1, 1, 3), BACKEND, 2), new WeightedMerge()));
+            assertThat(shared.apply(many).toArray())
+                    .isEqualTo(shared.forward(many).output().toArray());
+        }
+
+        @Test
+        void noTokensAreLegal() {
+            MoeLayer none = MoeLayer.of(new FixedRouter(Routing.of(3, 2, new int[0], new double[0])), experts)
+                    .withShared(SharedBranch.of(wide, new WeightedMerge()));
+            Matrix empty = BACKEND.matrix(0, 4, new double[0]);
+            assertThat(none.apply(empty).rows()).isZero();
+            Gradients gradients = none.forward(empty).backward(empty);
+            assertThat(gradients.input().rows()).isZero();
+            assertThat(gradients.parameters().get("experts.1.up").toArray())
+                    .hasSize(20)
+                    .containsOnly(0);
+            assertThat(gradients.parameters().get("shared.0.up").toArray())
+                    .hasSize(28)
+                    .containsOnly(0);
+        }
+    }
+
+    @Nested
+    class ParametersAndBackward {
+        private final MoeLayer merged = layer.withShared(new SharedBranch(List.of(wide, narrow), new WeightedMerge()));
+
+        @Test
+        void namesAreThoseOfTheDesign() {
+            assertThat(merged.parameters().names())
+                    .contains("experts.0.gate", "experts.2.down", "shared.0.gate", "shared.1.up")
+                    .hasSize(15);
+            assertThat(merged.forward(tokens).backward(tokens).parameters().names())
+                    .containsExactlyInAnyOrderElementsOf(merged.parameters().names());
+        }
+
+        @Test
+        void otherParametersMakeAnotherLayer() {
+            Parameters doubled = merged.parameters()
+                    .map((name, value) ->
+                            name.endsWith("down") ? BACKEND.linearCombination(2, value, 0, value) : value);
+            double[] expected = merged.apply(tokens).toArray();
+            double[] actual = merged.withParameters(doubled).apply(tokens).toArray();
+            for (int i = 0; i < expected.length; i++) {
+                assertThat(actual[i]).isCloseTo(2 * expected[i], within(1e-13));
+            }
+            assertThatThrownBy(() -> merged.withParameters(Parameters.none()))
+                    .hasMessage("parameters: expected a matrix named experts.0.gate but was a set without it");
+        }
+
+        @Test
+        void wantedGradientsAreAddedIntoBuffers() {
+            Gradients all = merged.forward(tokens).backward(tokens);
+            Parameters into = Parameters.of("experts.1.up", BACKEND.buffer(5, 4))
+                    .and(Parameters.of("shared.0.down", BACKEND.buffer(4, 7)));
+            for (int call = 1; call <= 2; call++) {
+                Gradients some = merged.forward(tokens).backward(tokens, into.names(), into);
+                assertThat(some.input().toArray()).isEqualTo(all.input().toArray());
+                for (String name : into.names()) {
+                    double[] once = all.parameters().get(name).toArray();
+                    for (int i = 0; i < once.length; i++) {
+                        assertThat(into.get(name).toArray()[i]).isCloseTo(call * once[i], within(1e-14));
+                    }
+                }
+            }
+            MoePass pass = merged.forward(tokens);
+            assertThatThrownBy(() -> pass.backward(tokens, Set.of("experts.7.up"), into))
+                    .hasMessageStartingWith("wanted: expected parameters of the layer [")
+                    .hasMessageEndingWith("but was experts.7.up");
+            Parameters wrong = Parameters.of("experts.1.up", BACKEND.buffer(5, 5));
+            assertThatThrownBy(() -> pass.backward(tokens, wrong.names(), wrong))
+                    .hasMessage("into.experts.1.up: expected 5 x 4 (shape of experts.1.up) but was 5 x 5");
+        }
+
+        @Test
+        void outputAndGradientsOutliveThePass() {
+            Matrix output;
+            Gradients gradients;
+            MoePass pass = merged.forward(tokens);
+            try (pass) {
+                output = pass.output();
+                gradients = pass.backward(tokens);
+            }
+            pass.close();
+            assertThat(output.toArray()).hasSize(12);
+            assertThat(gradients.input().toArray()).hasSize(12);
+            assertThatThrownBy(() -> pass.backward(tokens))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessage("pass: expected an open pass but was closed");
+        }
+    }
+
+    @Nested
+    class Errors {
+        @Test
+        void badTokensAreFoundFirst() {
+            Matrix narrowTokens = BACKEND.buffer(3, 5);
+            assertThatThrownBy(() -> layer.forward(narrowTokens))
+                    .hasMessage("tokens: expected 4 columns (hidden size of the experts) but was 5");
+            double[] values = new double[12];
+            values[6] = Double.NaN;
+            assertThatThrownBy(() -> layer.forward(BACKEND.matrix(3, 4, values)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("tokens: expected finite values but token 1, column 2 is NaN");
+            values[6] = Double.NEGATIVE_INFINITY;
+            assertThatThrownBy(() -> layer.apply(BACKEND.matrix(3, 4, values)))
+                    .hasMessage("tokens: expected finite values but token 1, column 2 is -Infinity");
+            tokens.close();
+            assertThatThrownBy(() -> layer.apply(tokens)).isInstanceOf(IllegalStateException.class);
+        }
+
+        @Test
+        void gradientsMustFit() {
+            MoePass pass = layer.forward(tokens);
+            Matrix tall = BACKEND.buffer(4, 4);
+            assertThatThrownBy(() -> pass.backward(tall))
+                    .hasMessage("dOutput: expected 3 x 4 (shape of the output) but was 4 x 4");
+            assertThatThrownBy(() -> pass.backward(tokens, new double[5]))
+                    .hasMessage("dLogits: expected 9 numbers (T x E) but was 5");
+            assertThatThrownBy(() -> layer.applyInto(tokens, tall))
+                    .hasMessage("output: expected 3 x 4 (shape of tokens) but was 4 x 4");
+            assertThatThrownBy(() -> layer.applyInto(tokens, tokens))
+                    .hasMessage("buffer: expected a matrix made by backend.buffer but was an immutable matrix");
+        }
+
+        @Test
+        void partsMustFitTogether() {
+            Routing two = Routing.of(2, 1, new int[] {0}, new double[] {1});
+            assertThatThrownBy(() -> MoeLayer.of(new FixedRouter(two), experts))
+                    .hasMessage("router: expected 3 experts (experts of the bank) but was 2");
+            SwiGluExperts other = SwiGluExperts.random(new ExpertShape(1, 5, 2), BACKEND, 1);
+            assertThatThrownBy(() -> layer.withShared(SharedBranch.of(other, new WeightedMerge())))
+                    .hasMessage("shared[0]: expected 4 as hidden size (of the routed experts) but was 5");
+            assertThatThrownBy(() -> SharedBranch.of(experts, new WeightedMerge()))
+                    .hasMessage("experts[0]: expected 1 expert (every token goes to it) but was 3");
+            assertThatThrownBy(() ->
+                            layer.withShared(new SharedBranch(List.of(narrow, narrow, narrow), new WeightedMerge())))
+                    .hasMessage("shared: expected at most 2 experts (of this merge of tests) but was 3");
+        }
+
+        @Test
+        void contextsMustSpeakOfTheSameRows() {
+            RoutingContext masked = new RoutingContext(
+                    Optional.of(RowMask.of(new boolean[] {true, false})), List.of(), OptionalLong.empty());
+            assertThatThrownBy(() -> layer.forward(tokens, masked))
+                    .hasMessage("context.valid: expected 3 rows (tokens) but was 2");
+            RoutingContext sequences = new RoutingContext(Optional.empty(), List.of(1, 1), OptionalLong.of(1));
+            assertThatThrownBy(() -> layer.forward(tokens, sequences))
+                    .hasMessage("context.sequenceLengths: expected 3 rows in all (tokens) but was 2");
+            assertThatThrownBy(() -> new RoutingContext(Optional.empty(), List.of(-1), OptionalLong.empty()))
+                    .hasMessage("sequenceLengths: expected at least 0 but was -1");
+            RowMask mask = masked.valid().orElseThrow();
+            assertThat(mask.count()).isEqualTo(1);
+            assertThat(mask.valid(0)).isTrue();
+            assertThatThrownBy(() -> mask.valid(2)).isInstanceOf(IndexOutOfBoundsException.class);
+        }
+
+        @Test
+        void aClosedLayerIsOver() {
+            MoeLayer closed = layer.withShared(SharedBranch.of(wide, new WeightedMerge()));
+            assertThat(closed.shared()).isPresent();
+            assertThat(closed.router().experts()).isEqualTo(3);
+            assertThat(closed.experts()).isSameAs(experts);
+            assertThat(closed.capacity()).isEqualTo(Capacity.dropless());
+            closed.close();
+            closed.close();
+            assertThatThrownBy(() -> closed.apply(tokens)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> layer.forward(tokens).coefficients().shared(0, 0))
+                    .isInstanceOf(IllegalStateException.class);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package org.moe4j.core.layer;
+
+import java.util.List;
+import java.util.Optional;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.expert.Experts;
+import org.moe4j.core.internal.Require;
+import org.moe4j.core.parameter.Parameters;
+
+/** A merge of tests: {@code 2 · routed + 3 · Σ shared}. */
+final class WeightedMerge implements OutputMerge {
+    @Override
+    public MergePass merge(Matrix tokens, Matrix routed, List<Matrix> shared) {
+        Matrix sum = routed.backend().linearCombination(2, routed, 0, routed);
+        for (Matrix branch : shared) {
+            sum = routed.backend().linearCombination(1, sum, 3, branch);
+        }
+        Matrix output = sum;
+        return new MergePass() {
+            @Override
+            public Matrix output() {
+                return output;
+            }
+
+            @Override
+            public BranchGradients backward(Matrix dOutput) {
+                return new BranchGradients(
+                        times(2, dOutput),
+                        shared.stream().map(branch -> times(3, dOutput)).toList(),
+                        Optional.empty(),
+                        Parameters.none());
+            }
+
+            @Override
+            public double routedFactor(int token) {
+                return 2;
+            }
+
+            @Override
+            public double sharedFactor(int token, int branch) {
+                return 3;
+            }
+        };
+    }
+
+    private static Matrix times(double factor, Matrix a) {
+        return a.backend().linearCombination(factor, a, 0, a);
+    }
+
+    @Override
+    public void requireFits(Router router, Experts routed, List<Experts> shared) {
+        if (shared.size() > 2) {
+            throw Require.expected("shared", "at most 2 experts (of this merge of tests)", shared.size());
+        }
+    }
+
+    @Override
+    public Parameters parameters() {
+        return Parameters.none();
+    }
+
+    @Override
+    public OutputMerge withParameters(Parameters parameters) {
+        return this;
+    }
+}

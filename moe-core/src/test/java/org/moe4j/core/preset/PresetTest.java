@@ -1,0 +1,136 @@
+package org.moe4j.core.preset;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class PresetTest {
+    private enum Colour {
+        LIGHT_RED,
+        SUM_OF_TOP_2
+    }
+
+    @TempDir
+    Path folder;
+
+    private Preset load(String... lines) throws IOException {
+        Path file = folder.resolve("mine.properties");
+        Files.write(
+                file,
+                Stream.concat(Stream.of("name = Mine", "source = here"), Stream.of(lines))
+                        .toList());
+        return Preset.load(file);
+    }
+
+    @Test
+    void theIndexListsEveryFile() throws IOException, URISyntaxException {
+        Path files = Path.of(PresetTest.class
+                        .getResource("/moe/preset/index.properties")
+                        .toURI())
+                .getParent();
+        try (Stream<Path> list = Files.list(files)) {
+            Set<String> names = list.map(file -> file.getFileName().toString().replace(".properties", ""))
+                    .filter(name -> !name.equals("index"))
+                    .collect(Collectors.toCollection(TreeSet::new));
+            assertThat(Preset.names()).isEqualTo(names);
+        }
+    }
+
+    @Test
+    void everyFileNamesItsSource() {
+        for (String name : Preset.names()) {
+            assertThat(Preset.named(name).name()).isNotBlank();
+            assertThat(Preset.named(name).source()).isNotBlank();
+        }
+        assertThat(Preset.named("olmo-study").note()).contains("earlier development recipe");
+        assertThat(Preset.named("olmoe-1b-7b").note()).isEmpty();
+    }
+
+    @Test
+    void readsTypedValues() throws IOException {
+        Preset preset =
+                load("router.topK = 4", "router.scale = 2.5 ", "router.on = true", "router.colour = sum-of-top-2");
+        Preset.Section router = preset.section("router");
+        assertThat(router.integer("topK")).isEqualTo(4);
+        assertThat(router.decimal("scale", 1)).isEqualTo(2.5);
+        assertThat(router.decimal("absent", 1)).isEqualTo(1);
+        assertThat(router.flag("on", false)).isTrue();
+        assertThat(router.flag("absent", false)).isFalse();
+        assertThat(router.text("absent", "plain")).isEqualTo("plain");
+        assertThat(router.constant("colour", Colour.class, Colour.LIGHT_RED)).isEqualTo(Colour.SUM_OF_TOP_2);
+        assertThat(router.constant("absent", Colour.class, Colour.LIGHT_RED)).isEqualTo(Colour.LIGHT_RED);
+        assertThat(router.isEmpty()).isFalse();
+        assertThat(preset.section("shared").isEmpty()).isTrue();
+        assertThat(preset).hasToString("Preset[mine]");
+    }
+
+    @Test
+    void aMisspeltKeyIsAnErrorWithTheRightOne() throws IOException {
+        Preset preset = load("router.topk = 4");
+        assertThatThrownBy(() -> preset.section("router").rejectUnknown(Set.of("topK", "scale")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("preset mine: unknown key router.topk; did you mean router.topK?");
+        assertThatThrownBy(() -> load("ruoter.topK = 4"))
+                .hasMessage("preset mine: unknown key ruoter.topK; did you mean router.topK?");
+        assertThatThrownBy(() -> load("sorce = x")).hasMessage("preset mine: unknown key sorce; did you mean source?");
+        assertThatThrownBy(() -> load("zzzzzzzzzz.topK = 4")).hasMessage("preset mine: unknown key zzzzzzzzzz.topK");
+    }
+
+    @Test
+    void wrongValuesAreErrors() throws IOException {
+        Preset preset = load("router.topK = four", "router.scale = x", "router.on = yes", "router.colour = red");
+        Preset.Section router = preset.section("router");
+        assertThatThrownBy(() -> router.integer("topK"))
+                .hasMessage("preset mine: router.topK: expected a whole number but was four");
+        assertThatThrownBy(() -> router.decimal("scale", 1))
+                .hasMessage("preset mine: router.scale: expected a number but was x");
+        assertThatThrownBy(() -> router.flag("on", false))
+                .hasMessage("preset mine: router.on: expected true or false but was yes");
+        assertThatThrownBy(() -> router.constant("colour", Colour.class, Colour.LIGHT_RED))
+                .hasMessage("preset mine: router.colour: expected one of [light-red, sum-of-top-2] but was red");
+        assertThatThrownBy(() -> router.integer("absent"))
+                .hasMessage("preset mine: expected a value for router.absent but was absent");
+        assertThatThrownBy(() -> load("router.topK ="))
+                .hasMessage("preset mine: expected a value for router.topK but was empty");
+        assertThatThrownBy(() -> load("router.topK = 1", "router.topK = 2"))
+                .hasMessage("preset mine: expected each key once but was router.topK twice");
+        assertThatThrownBy(() -> preset.section("routers"))
+                .hasMessageStartingWith("section: expected one of [experts,");
+    }
+
+    @Test
+    void unknownPresetsListTheKnownOnes() {
+        assertThatThrownBy(() -> Preset.named("olmoe"))
+                .isInstanceOf(NoSuchElementException.class)
+                .hasMessage("preset: expected one of " + Preset.names() + " but was olmoe");
+        assertThatThrownBy(() -> Preset.load(folder.resolve("none"))).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> {
+                    Path file = folder.resolve("bare.properties");
+                    Files.writeString(file, "name = Bare");
+                    Preset.load(file);
+                })
+                .hasMessage("preset bare: expected a value for source but was absent");
+    }
+
+    @Test
+    void scalingKeepsEverythingButTheSizes() {
+        Preset scaled = Preset.named("olmo-study").scaledTo(64, 32);
+        assertThat(scaled.section("experts").integer("hiddenSize")).isEqualTo(64);
+        assertThat(scaled.section("experts").integer("intermediateSize")).isEqualTo(32);
+        assertThat(scaled.section("shared").integer("intermediateSize")).isEqualTo(16);
+        assertThat(scaled.section("experts").integer("count")).isEqualTo(48);
+        assertThat(scaled.name()).isEqualTo("Olmo merge-scale study");
+        assertThatThrownBy(() -> scaled.scaledTo(0, 1)).hasMessage("hiddenSize: expected at least 1 but was 0");
+    }
+}
