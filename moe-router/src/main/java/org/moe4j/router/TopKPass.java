@@ -1,0 +1,117 @@
+package org.moe4j.router;
+
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.internal.Require;
+import org.moe4j.core.layer.RouterPass;
+import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.parameter.Parameters;
+
+/**
+ * What a {@link TopKRouter} computed for T tokens.
+ *
+ * <p>A pass owns no native memory and need not be closed. It keeps the logits, and reads two matrices of others again in
+ * {@link #backward}: the tokens it was made from, by the very handle that was given to the router, and the router's
+ * weight. Both have to be open until then; a pass of a layer keeps the tokens open until it is closed. Scores are
+ * computed again from the logits where they are needed, with the same bits.
+ */
+public final class TopKPass implements RouterPass {
+    private final RouterConfig config;
+    private final Matrix tokens;
+    private final Matrix weight;
+    private final double[] logits;
+    private final Routing routing;
+
+    TopKPass(RouterConfig config, Matrix tokens, Matrix weight, double[] logits, Routing routing) {
+        this.config = config;
+        this.tokens = tokens;
+        this.weight = weight;
+        this.logits = logits;
+        this.routing = routing;
+    }
+
+    @Override
+    public Routing routing() {
+        return routing;
+    }
+
+    @Override
+    public double auxiliaryLoss() {
+        return 0;
+    }
+
+    /**
+     * The logits.
+     *
+     * @return T·E numbers, token after token; a copy
+     */
+    public double[] logits() {
+        return logits.clone();
+    }
+
+    /**
+     * The scores of all experts, selected or not.
+     *
+     * @return T·E numbers, token after token; a copy
+     */
+    public double[] scores() {
+        int experts = config.experts();
+        double[] all = new double[logits.length];
+        double[] scores = new double[experts];
+        for (int t = 0; t < routing.tokens(); t++) {
+            config.score().scores(logits, t, scores);
+            System.arraycopy(scores, 0, all, t * experts, experts);
+        }
+        return all;
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>Undoes scale, renormalisation and selection, then the score function; with the gradient {@code dL} of the logits,
+     * {@code dX = dL · W_r} and {@code dW_r = dLᵀ · X}.
+     *
+     * @param dWeights T·K numbers, token after token and rank after rank
+     * @param dLogits T·E numbers or none
+     * @return input (T×D) and {@code weight} (E×D), both the caller's
+     */
+    @Override
+    public Gradients backward(double[] dWeights, double[] dLogits) {
+        Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
+        if (dLogits.length != 0) {
+            Require.count("dLogits", dLogits.length, logits.length, "numbers (T x E)");
+        }
+        double[] all = dLogits.length == 0 ? new double[logits.length] : dLogits.clone();
+        addLogitGradients(dWeights, all);
+        Backend backend = weight.backend();
+        try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
+            Matrix dWeight = backend.matmulTransA(dAll, tokens);
+            return new Gradients(backend.matmul(dAll, weight), Parameters.of("weight", dWeight));
+        }
+    }
+
+    private void addLogitGradients(double[] dWeights, double[] dLogits) {
+        int topK = config.topK();
+        double[] scores = new double[config.experts()];
+        double[] dScores = new double[config.experts()];
+        double[] selected = new double[topK];
+        double[] dSlots = new double[topK];
+        double[] dSelected = new double[topK];
+        for (int t = 0; t < routing.tokens(); t++) {
+            config.score().scores(logits, t, scores);
+            for (int rank = 0; rank < topK; rank++) {
+                selected[rank] = scores[routing.expert(t, rank)];
+                dSlots[rank] = config.scale() * dWeights[t * topK + rank];
+            }
+            config.renormalization().scoreGradients(selected, dSlots, dSelected);
+            for (int rank = 0; rank < topK; rank++) {
+                dScores[routing.expert(t, rank)] = dSelected[rank];
+            }
+            config.score().logitGradients(logits, t, scores, dScores, dLogits);
+            for (int rank = 0; rank < topK; rank++) {
+                dScores[routing.expert(t, rank)] = 0;
+            }
+        }
+    }
+}
