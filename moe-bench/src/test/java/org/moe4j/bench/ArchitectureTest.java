@@ -77,8 +77,7 @@ final class ArchitectureTest {
             onlyKnowsOfCore(EXPERT, DISPATCH, PARAMETER, BACKEND, PRESET);
 
     @ArchTest
-    static final ArchRule layerKnowsNoBackendByName =
-            onlyKnowsOfCore(LAYER, EXPERT, DISPATCH, PARAMETER, BACKEND, PRESET);
+    static final ArchRule layerKnowsNoBackendByName = onlyKnowsOfCore(LAYER, EXPERT, DISPATCH, PARAMETER, BACKEND);
 
     @ArchTest
     static final ArchRule presetIsData = onlyKnowsOfCore(PRESET);
