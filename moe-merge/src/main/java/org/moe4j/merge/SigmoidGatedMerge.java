@@ -21,7 +21,7 @@ import org.moe4j.core.parameter.Parameters;
  *
  * @param gate g (1×D), as in checkpoints; the merge has a handle of its own
  */
-public record SigmoidGatedMerge(Matrix gate) implements MergeConvention, AutoCloseable {
+public record SigmoidGatedMerge(Matrix gate) implements MergeConvention {
     private static final String NAME = "sigmoid-gated";
     private static final String GATE = "gate";
 

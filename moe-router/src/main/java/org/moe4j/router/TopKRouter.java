@@ -18,7 +18,7 @@ import org.moe4j.core.parameter.Parameters;
  * <p>The product carries the backend's rounding; everything after it is {@code double} on the host. A router is
  * immutable and may be used by several threads at once. It has a handle of its own on its weight.
  */
-public final class TopKRouter implements Router, AutoCloseable {
+public final class TopKRouter implements Router {
     private static final String WEIGHT = "weight";
 
     private final RouterConfig config;

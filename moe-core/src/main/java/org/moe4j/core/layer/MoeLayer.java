@@ -21,7 +21,7 @@ import org.moe4j.core.parameter.Parameters;
  *
  * <p>{@code y_t = Σ_i r_ti · f_i(x_t) + s_t · g(x_t)}; without a shared branch {@code r} is the router's weight. A layer
  * is immutable and may be used by several threads at once. The {@code with…} methods give layers that share their banks
- * with this one; closing any of them releases the shared banks.
+ * with this one; closing any of them closes them all, with router and merge.
  */
 public final class MoeLayer implements AutoCloseable {
     /** Numbers of scratch that {@link #apply} may need at once; it bounds the tokens of a chunk, by shapes alone. */
@@ -258,10 +258,14 @@ public final class MoeLayer implements AutoCloseable {
                 capacity);
     }
 
-    /** Releases the banks; doing so again changes nothing. */
+    /** Releases router, experts, shared experts and merge; doing so again changes nothing. */
     @Override
     public void close() {
+        router.close();
         experts.close();
-        shared.ifPresent(branch -> branch.experts().forEach(Experts::close));
+        shared.ifPresent(branch -> {
+            branch.experts().forEach(Experts::close);
+            branch.merge().close();
+        });
     }
 }

@@ -6,7 +6,7 @@ import org.moe4j.core.expert.Experts;
 import org.moe4j.core.parameter.Parameters;
 
 /** Port: joins the routed output with the outputs of the shared experts. */
-public interface OutputMerge {
+public interface OutputMerge extends AutoCloseable {
     /**
      * Joins the branches.
      *
@@ -42,4 +42,8 @@ public interface OutputMerge {
      * @return a new merge
      */
     OutputMerge withParameters(Parameters parameters);
+
+    /** Releases the parameters; without any, there is nothing to do. A layer closes its merge with itself. */
+    @Override
+    default void close() {}
 }

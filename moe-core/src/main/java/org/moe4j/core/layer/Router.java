@@ -4,7 +4,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.parameter.Parameters;
 
 /** Port: decides which experts a token goes to, and with what weight. */
-public interface Router {
+public interface Router extends AutoCloseable {
     /**
      * Routes tokens.
      *
@@ -57,4 +57,8 @@ public interface Router {
      * @return a new router
      */
     Router withParameters(Parameters parameters);
+
+    /** Releases the parameters; without any, there is nothing to do. A layer closes its router with itself. */
+    @Override
+    default void close() {}
 }
