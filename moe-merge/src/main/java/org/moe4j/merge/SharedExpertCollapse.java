@@ -118,12 +118,12 @@ public final class SharedExpertCollapse {
     }
 
     /** The element of a matrix at a place. */
-    private interface Element {
+    interface Element {
         double at(int row, int column);
     }
 
     /** Rows made of elements; a value that was single precision is so again, exactly. */
-    private static RowSource elements(Element element) {
+    static RowSource elements(Element element) {
         return new RowSource() {
             @Override
             public void read(int row, float[] into) {

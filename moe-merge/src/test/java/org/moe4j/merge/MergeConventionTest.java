@@ -1,0 +1,94 @@
+package org.moe4j.merge;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.preset.Preset;
+import org.moe4j.core.reference.ReferenceBackend;
+
+class MergeConventionTest {
+    private static final Backend BACKEND = ReferenceBackend.instance();
+
+    @TempDir
+    private Path folder;
+
+    private MergeConvention from(String merge) throws IOException {
+        String text = """
+                name = Test
+                source = nobody
+                experts.count = 6
+                experts.hiddenSize = 8
+                experts.intermediateSize = 4
+                router.topK = 2
+                shared.count = 2
+                shared.intermediateSize = 5
+                """ + merge.replace(";", "\n");
+        Preset preset = Preset.load(Files.writeString(folder.resolve("test.properties"), text));
+        return MergeConvention.from(preset, BACKEND, 7);
+    }
+
+    @Test
+    void theStudyUsesOlmo() {
+        ActiveWidths widths = new ActiveWidths(4, 2560, 1280);
+        assertThat(MergeConvention.from(Preset.named("olmo-study"), BACKEND, 1))
+                .isEqualTo(new ScaledMerge("olmo", 4, 1, Optional.of(widths)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {"olmo", "routed-unit-sum", "equal-branch-mass", "width-proportional", "sum", "sigmoid-gated"})
+    void everyConventionIsFoundByItsName(String name) throws IOException {
+        assertThat(from("merge.convention = " + name).name()).isEqualTo(name);
+    }
+
+    @Test
+    void widthsComeFromThePreset() throws IOException {
+        assertThat(from("merge.convention = width-proportional"))
+                .isEqualTo(ScaledMerge.widthProportional(new ActiveWidths(2, 4, 10)));
+    }
+
+    @Test
+    void theSigmoidGateHasTheHiddenSizeAndTheSeed() throws IOException {
+        SigmoidGatedMerge merge = (SigmoidGatedMerge) from("merge.convention = sigmoid-gated");
+        assertThat(merge.gate().toArray())
+                .containsExactly(SigmoidGatedMerge.random(8, BACKEND, 7).gate().toArray());
+    }
+
+    @Test
+    void scaledReadsItsFactors() throws IOException {
+        assertThat(from("merge.convention = scaled;merge.routedScale = 0.8;merge.sharedScale = 0.2"))
+                .isEqualTo(ScaledMerge.scaled(.8, .2));
+        assertThat(from("merge.convention = scaled;merge.routedScale = 0.8")).isEqualTo(ScaledMerge.scaled(.8, 1));
+        assertThat(from("merge.convention = scaled").name()).isEqualTo("scaled(1.0, 1.0)");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "shared.count = 2|preset test: merge.convention: expected one of [equal-branch-mass, olmo, routed-unit-sum,"
+                        + " scaled, sigmoid-gated, sum, width-proportional] but was absent",
+                "merge.convention = mean|preset test: merge.convention: expected one of [equal-branch-mass, olmo,"
+                        + " routed-unit-sum, scaled, sigmoid-gated, sum, width-proportional] but was mean",
+                "merge.convention = olmo;merge.routedScale = 2|preset test: merge.routedScale: expected no value"
+                        + " (merge.convention = olmo) but was 2",
+                "merge.convention = sum;merge.sharedScale = 2|preset test: merge.sharedScale: expected no value"
+                        + " (merge.convention = sum) but was 2",
+                "merge.conventoin = olmo|preset test: unknown key merge.conventoin; did you mean merge.convention?",
+            })
+    void aBadPresetIsRefused(String merge, String message) {
+        assertThatThrownBy(() -> from(merge.equals("shared.count = 2") ? "" : merge))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(message);
+    }
+}
