@@ -1,10 +1,7 @@
 package org.moe4j.core.preset;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
 import java.io.Reader;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,7 +25,6 @@ import org.moe4j.core.internal.Spelling;
  * owns it, which refuses keys it does not know.
  */
 public final class Preset {
-    private static final String FOLDER = "/moe/preset/";
     private static final Set<String> SECTIONS = Set.of("experts", "router", "shared", "merge");
     private static final Set<String> HEAD = Set.of("name", "source", "note");
 
@@ -64,11 +60,7 @@ public final class Preset {
         if (!names().contains(name)) {
             throw new NoSuchElementException("preset: expected one of " + names() + " but was " + name);
         }
-        try (Reader reader = resource(name + ".properties")) {
-            return new Preset(name, SortedMapOfText.read(name, reader));
-        } catch (IOException e) {
-            throw new UncheckedIOException("preset " + name + ": expected a readable resource", e);
-        }
+        return new Preset(name, Library.read(name));
     }
 
     /**
@@ -92,20 +84,8 @@ public final class Preset {
      * @return names for {@link #named}
      */
     public static SortedSet<String> names() {
-        try (Reader reader = resource("index.properties")) {
-            return Collections.unmodifiableSortedSet(
-                    new TreeSet<>(SortedMapOfText.read("index", reader).keys()));
-        } catch (IOException e) {
-            throw new UncheckedIOException("preset index: expected a readable resource", e);
-        }
-    }
-
-    private static Reader resource(String file) throws IOException {
-        InputStream stream = Preset.class.getResourceAsStream(FOLDER + file);
-        if (stream == null) {
-            throw new IOException("resource: expected " + FOLDER + file + " on the class path but was absent");
-        }
-        return new InputStreamReader(stream, StandardCharsets.UTF_8);
+        return Collections.unmodifiableSortedSet(
+                new TreeSet<>(Library.read("index").keys()));
     }
 
     /**
