@@ -18,6 +18,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.layer.RowMask;
 import org.moe4j.core.parameter.Gradients;
@@ -296,6 +300,18 @@ class TopKRouterTest {
             tokens.close();
             assertThatThrownBy(() -> pass.backward(new double[] {1}, NO_LOGITS))
                     .isInstanceOf(IllegalStateException.class);
+        }
+
+        @Test
+        void aPassOfALayerOutlivesTheCallersTokens() {
+            Matrix tokens = Initializer.normal(1).draw(BACKEND, 5, 3, 1);
+            SwiGluExperts experts = SwiGluExperts.random(new ExpertShape(4, 3, 2), BACKEND, 2);
+            MoeLayer layer = MoeLayer.of(TopKRouter.random(RouterConfig.topK(4, 2), 3, BACKEND, 3), experts);
+            try (MoePass pass = layer.forward(tokens)) {
+                tokens.close();
+                Gradients d = pass.backward(pass.output());
+                assertThat(d.parameters().get("router.weight").rows()).isEqualTo(4);
+            }
         }
 
         @Test

@@ -114,12 +114,18 @@ public final class MoeLayer implements AutoCloseable {
     public MoePass forward(Matrix tokens, RoutingContext context) {
         requireTokens(tokens);
         context.requireTokens(tokens.rows());
-        RouterPass routed = router.route(tokens, context);
-        DispatchPlan plan = DispatchPlan.of(routed.routing(), capacity);
-        ExpertsPass expert = experts.forward(tokens, plan.rows(), plan.groups());
-        Matrix combined = plan.combine(expert.output());
-        Optional<SharedPass> sharedPass = shared.map(branch -> branch.forward(tokens, combined));
-        return new MoePass(tokens.share(), routed, plan, expert, combined, sharedPass, names);
+        Matrix kept = tokens.share(); // router and merge read it again in backward, when the caller's may be closed
+        try {
+            RouterPass routed = router.route(kept, context);
+            DispatchPlan plan = DispatchPlan.of(routed.routing(), capacity);
+            ExpertsPass expert = experts.forward(kept, plan.rows(), plan.groups());
+            Matrix combined = plan.combine(expert.output());
+            Optional<SharedPass> sharedPass = shared.map(branch -> branch.forward(kept, combined));
+            return new MoePass(kept, routed, plan, expert, combined, sharedPass, names);
+        } catch (RuntimeException e) {
+            kept.close();
+            throw e;
+        }
     }
 
     /**
