@@ -1,7 +1,6 @@
 package org.moe4j.merge;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
@@ -17,12 +16,8 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.expert.ExpertShape;
-import org.moe4j.core.expert.Experts;
-import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.layer.MergePass;
 import org.moe4j.core.layer.MergePass.BranchGradients;
-import org.moe4j.core.layer.Router;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
@@ -186,86 +181,6 @@ class ScaledMergeTest {
                     .isEqualTo(d.shared().get(1).get(1, 2));
             dOutput.close();
             assertThat(d.shared().get(1).toArray()).hasSize(6);
-        }
-    }
-
-    @Nested
-    class Fit {
-        private final Experts routed = bank(48, 3, 8);
-        private final Experts shared = bank(1, 3, 4);
-        private final ActiveWidths widths = new ActiveWidths(4, 8, 4);
-
-        private Experts bank(int count, int hidden, int width) {
-            return SwiGluExperts.random(new ExpertShape(count, hidden, width), BACKEND, 1);
-        }
-
-        private void check(ScaledMerge merge, Router router) {
-            merge.requireFits(router, routed, List.of(shared));
-        }
-
-        @Test
-        void unitSumRoutersOfTheRightWidthsFit() {
-            for (ScaledMerge merge : List.of(
-                    ScaledMerge.olmo(widths),
-                    ScaledMerge.routedUnitSum(widths),
-                    ScaledMerge.equalBranchMass(widths),
-                    ScaledMerge.widthProportional(widths))) {
-                assertThatCode(() -> check(merge, PlainRouter.unit(4))).doesNotThrowAnyException();
-            }
-            assertThatCode(() -> ScaledMerge.olmo(new ActiveWidths(4, 8, 0))
-                            .requireFits(PlainRouter.unit(4), routed, List.of()))
-                    .doesNotThrowAnyException();
-            assertThatCode(() -> ScaledMerge.olmo(new ActiveWidths(4, 8, 8))
-                            .requireFits(PlainRouter.unit(4), routed, List.of(shared, shared)))
-                    .doesNotThrowAnyException();
-        }
-
-        @Test
-        void sumAndScaledTakeAnyRouter() {
-            PlainRouter any = new PlainRouter(48, 7, false, 2.5);
-            assertThatCode(() -> check(ScaledMerge.sum(), any)).doesNotThrowAnyException();
-            assertThatCode(() -> check(ScaledMerge.scaled(2, 3), any)).doesNotThrowAnyException();
-        }
-
-        static Stream<ScaledMerge> table37() {
-            return ScaledMergeTest.table37();
-        }
-
-        @ParameterizedTest
-        @MethodSource("table37")
-        void aRouterWithoutUnitSumIsRefused(ScaledMerge merge) {
-            assertThatThrownBy(() -> check(merge, new PlainRouter(48, 4, false, 1)))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage("router: expected weights that sum to 1 (merge.convention = " + merge.name()
-                            + ") but was a router that does not renormalise;"
-                            + " set router.renormalization = sum, or choose merge.convention = sum");
-        }
-
-        @ParameterizedTest
-        @MethodSource("table37")
-        void aFactorHasOneHome(ScaledMerge merge) {
-            assertThatThrownBy(() -> check(merge, new PlainRouter(48, 4, true, 2.5)))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage("router: expected router.scale = 1 (merge.convention = " + merge.name()
-                            + " sets the routed factor " + merge.routedScale() + ") but was 2.5;"
-                            + " set router.scale = 1, or choose merge.convention = sum");
-        }
-
-        @Test
-        void otherWidthsAreRefused() {
-            String hint = "; make the convention from ActiveWidths.of(router, routed, shared)";
-            String mine =
-                    "widths: expected ActiveWidths[topK=4, routedWidth=8, sharedWidth=4] (merge.convention = olmo) but was ";
-            ScaledMerge olmo = ScaledMerge.olmo(widths);
-            assertThatThrownBy(() -> check(olmo, PlainRouter.unit(8)))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage(mine + "ActiveWidths[topK=8, routedWidth=8, sharedWidth=4]" + hint);
-            assertThatThrownBy(() -> olmo.requireFits(PlainRouter.unit(4), bank(48, 3, 9), List.of(shared)))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage(mine + "ActiveWidths[topK=4, routedWidth=9, sharedWidth=4]" + hint);
-            assertThatThrownBy(() -> olmo.requireFits(PlainRouter.unit(4), routed, List.of()))
-                    .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage(mine + "ActiveWidths[topK=4, routedWidth=8, sharedWidth=0]" + hint);
         }
     }
 
