@@ -1,0 +1,312 @@
+package org.moe4j.core.nd4j;
+
+import static org.nd4j.linalg.indexing.NDArrayIndex.all;
+import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
+
+import java.nio.FloatBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Backend.GateUp;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.nd4j.Nd4jBackend.Precision;
+import org.nd4j.linalg.api.buffer.DataType;
+import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.factory.Nd4j;
+import org.nd4j.linalg.ops.transforms.Transforms;
+
+/**
+ * The device strategy: only ND4J operations that were checked against plain loops, and nothing that assumes host memory.
+ * Products with an empty operand never reach ND4J, which refuses them.
+ */
+final class DeviceKernels implements Kernels {
+    private final Backend backend;
+    private final DataType type;
+    private final double unitRoundoff;
+
+    DeviceKernels(Backend backend, Precision precision) {
+        this.backend = backend;
+        this.type = NdArrayChecks.type(precision);
+        this.unitRoundoff = precision == Precision.FLOAT32 ? 0x1p-24 : 0x1p-53;
+    }
+
+    @Override
+    public double unitRoundoff() {
+        return unitRoundoff;
+    }
+
+    /** A matrix of the array that {@code make} returns; it is not called where there are no elements. */
+    private Matrix made(int rows, int columns, Function<DeviceScope, INDArray> make, Matrix... arguments) {
+        return wrap(rows, columns, owned(rows, columns, make, arguments));
+    }
+
+    private static DeviceBuffer owned(
+            int rows, int columns, Function<DeviceScope, INDArray> make, Matrix... arguments) {
+        try (DeviceScope scope = new DeviceScope()) {
+            for (Matrix argument : arguments) {
+                scope.hold(argument);
+            }
+            boolean empty = rows == 0 || columns == 0;
+            return new DeviceBuffer(empty ? null : make.apply(scope), true);
+        }
+    }
+
+    private Matrix wrap(int rows, int columns, DeviceBuffer buffer) {
+        return new DeviceMatrix(backend, rows, columns, false, buffer);
+    }
+
+    private INDArray zeros(int rows, int columns) {
+        return Nd4j.create(type, new long[] {rows, columns}, 'c');
+    }
+
+    private INDArray column(double[] values) {
+        return array(values.length, 1, values);
+    }
+
+    private INDArray array(int rows, int columns, double[] values) {
+        long[] shape = {rows, columns};
+        long[] strides = {columns, 1};
+        return Nd4j.create(values, shape, strides, 'c', type);
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, double[] rowMajor) {
+        return made(rows, columns, scope -> array(rows, columns, rowMajor));
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, float[] rowMajor) {
+        return matrix(rows, columns, FloatBuffer.wrap(rowMajor));
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, FloatBuffer rowMajor) {
+        double[] values = new double[rows * columns];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = rowMajor.get(rowMajor.position() + i);
+        }
+        return matrix(rows, columns, values);
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, RowSource source) {
+        double[] row = new double[columns];
+        return made(rows, columns, scope -> {
+            INDArray y = zeros(rows, columns);
+            for (int i = 0; i < rows; i++) {
+                source.read(i, row);
+                rows(y, i, i + 1).assign(scope.temporary(array(1, columns, row)));
+            }
+            return y;
+        });
+    }
+
+    @Override
+    public Matrix buffer(int rows, int columns) {
+        DeviceBuffer zeros = owned(rows, columns, scope -> zeros(rows, columns));
+        return new DeviceMatrix(backend, rows, columns, true, zeros);
+    }
+
+    private static INDArray rows(INDArray a, int from, int to) {
+        return a.get(interval(from, to), all());
+    }
+
+    @Override
+    public Matrix groupedMatmul(Matrix a, RowGroups groups, List<Matrix> b, boolean transB, int columns) {
+        List<Matrix> arguments = new ArrayList<>(b);
+        arguments.add(a);
+        return made(
+                a.rows(),
+                columns,
+                scope -> {
+                    INDArray y = zeros(a.rows(), columns);
+                    for (int g = 0; g < groups.count() && a.columns() > 0; g++) {
+                        if (groups.size(g) > 0) {
+                            INDArray left = rows(scope.array(a), groups.from(g), groups.to(g));
+                            INDArray right = scope.array(b.get(g));
+                            INDArray product = left.mmul(transB ? right.transpose() : right);
+                            rows(y, groups.from(g), groups.to(g)).assign(scope.temporary(product));
+                        }
+                    }
+                    return y;
+                },
+                arguments.toArray(Matrix[]::new));
+    }
+
+    @Override
+    public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
+        List<Matrix> products = new ArrayList<>();
+        for (int g = 0; g < groups.count(); g++) {
+            int from = groups.from(g);
+            int to = groups.to(g);
+            products.add(made(
+                    a.columns(),
+                    b.columns(),
+                    scope -> {
+                        INDArray y = zeros(a.columns(), b.columns());
+                        if (to > from) {
+                            INDArray left = rows(scope.array(a), from, to).transpose();
+                            y.assign(scope.temporary(left.mmul(rows(scope.array(b), from, to))));
+                        }
+                        return y;
+                    },
+                    a,
+                    b));
+        }
+        return List.copyOf(products);
+    }
+
+    @Override
+    public Matrix gatherRows(Matrix a, int[] rows) {
+        return made(rows.length, a.columns(), scope -> Nd4j.pullRows(scope.array(a), 1, rows), a);
+    }
+
+    @Override
+    public Matrix sumRows(Matrix a, int[] rows, double[] scales, int perRow) {
+        int sums = rows.length / perRow;
+        return made(
+                sums,
+                a.columns(),
+                scope -> {
+                    // a row of zeros for index -1: a factor of zero would turn an infinite row into NaN
+                    INDArray zero = zeros(1, a.columns());
+                    INDArray padded = a.rows() == 0
+                            ? scope.temporary(zero)
+                            : scope.temporary(Nd4j.concat(0, scope.array(a), scope.temporary(zero)));
+                    INDArray y = zeros(sums, a.columns());
+                    for (int j = 0; j < perRow; j++) {
+                        int[] indices = new int[sums];
+                        double[] factors = new double[sums];
+                        for (int t = 0; t < sums; t++) {
+                            int row = rows[t * perRow + j];
+                            indices[t] = row < 0 ? a.rows() : row;
+                            factors[t] = row < 0 ? 0 : scales[t * perRow + j];
+                        }
+                        INDArray terms = scope.temporary(Nd4j.pullRows(padded, 1, indices));
+                        y.addi(terms.muliColumnVector(scope.temporary(column(factors))));
+                    }
+                    return y;
+                },
+                a);
+    }
+
+    @Override
+    public Matrix scaleRows(Matrix a, double[] scales) {
+        return made(
+                a.rows(),
+                a.columns(),
+                scope -> scope.array(a).dup('c').muliColumnVector(scope.temporary(column(scales))),
+                a);
+    }
+
+    @Override
+    public double[] rowDots(Matrix a, Matrix b) {
+        try (DeviceScope scope = new DeviceScope()) {
+            scope.hold(a);
+            scope.hold(b);
+            if (((DeviceMatrix) a).isEmpty()) {
+                return new double[a.rows()];
+            }
+            INDArray products = scope.temporary(scope.array(a).mul(scope.array(b)));
+            return scope.temporary(products.sum(1)).dup('c').data().asDouble();
+        }
+    }
+
+    @Override
+    public Matrix linearCombination(double alpha, Matrix a, double beta, Matrix b) {
+        return made(
+                a.rows(),
+                a.columns(),
+                scope -> scope.array(a)
+                        .mul(alpha)
+                        .addi(scope.temporary(scope.array(b).mul(beta))),
+                a,
+                b);
+    }
+
+    @Override
+    public Matrix swiGlu(Matrix gate, Matrix up) {
+        return made(
+                gate.rows(),
+                gate.columns(),
+                scope -> Transforms.sigmoid(scope.array(gate), true)
+                        .muli(scope.array(gate))
+                        .muli(scope.array(up)),
+                gate,
+                up);
+    }
+
+    @Override
+    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
+        Matrix dUp = made(
+                gate.rows(),
+                gate.columns(),
+                scope -> Transforms.sigmoid(scope.array(gate), true)
+                        .muli(scope.array(gate))
+                        .muli(scope.array(dHidden)),
+                gate,
+                up,
+                dHidden);
+        Matrix dGate = made(
+                gate.rows(),
+                gate.columns(),
+                scope -> {
+                    INDArray g = scope.array(gate);
+                    INDArray s = scope.temporary(Transforms.sigmoid(g, true));
+                    INDArray slope = s.mul(-1).addi(1).muli(g).addi(1).muli(s);
+                    return slope.muli(scope.array(up)).muli(scope.array(dHidden));
+                },
+                gate,
+                up,
+                dHidden);
+        return new GateUp(dGate, dUp);
+    }
+
+    @Override
+    public void accumulate(double keep, Matrix buffer, int fromRow, Matrix a) {
+        try (DeviceScope scope = new DeviceScope()) {
+            scope.hold(buffer);
+            scope.hold(a);
+            ((DeviceMatrix) buffer).requireWritable();
+            if (((DeviceMatrix) a).isEmpty()) {
+                return;
+            }
+            INDArray target = rows(scope.array(buffer), fromRow, fromRow + a.rows());
+            if (keep == 0) {
+                target.assign(scope.array(a));
+            } else {
+                target.assign(scope.temporary(target.mul(keep).addi(scope.array(a))));
+            }
+        }
+    }
+
+    @Override
+    public OptionalLong firstNonFinite(Matrix a) {
+        double[] values = a.toArray();
+        for (int i = 0; i < values.length; i++) {
+            if (!Double.isFinite(values[i])) {
+                return OptionalLong.of(i);
+            }
+        }
+        return OptionalLong.empty();
+    }
+
+    @Override
+    public Matrix wrap(INDArray array) {
+        boolean empty = array.isEmpty() || array.length() == 0;
+        return wrap((int) array.size(0), (int) array.size(1), new DeviceBuffer(empty ? null : array, false));
+    }
+
+    @Override
+    public INDArray unwrap(Matrix matrix) {
+        try (DeviceScope scope = new DeviceScope()) {
+            DeviceBuffer buffer = scope.hold(matrix);
+            boolean empty = ((DeviceMatrix) matrix).isEmpty();
+            return empty ? Nd4j.create(type, matrix.rows(), matrix.columns()) : buffer.giveAway();
+        }
+    }
+}

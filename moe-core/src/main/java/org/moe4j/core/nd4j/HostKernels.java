@@ -1,0 +1,305 @@
+package org.moe4j.core.nd4j;
+
+import java.nio.FloatBuffer;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Backend.GateUp;
+import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.backend.RowSource;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/** The host strategy: native memory, OpenBLAS for products, Java loops for everything else; no ND4J in any kernel. */
+final class HostKernels implements Kernels {
+    private final Backend backend;
+    private final Elements elements;
+    private final Workers workers;
+    private final HostGemm gemm;
+    private final HostRows rowLoops;
+
+    HostKernels(Backend backend, Elements elements, Workers workers) {
+        this.backend = backend;
+        this.elements = elements;
+        this.workers = workers;
+        this.gemm = new HostGemm(elements);
+        this.rowLoops = new HostRows(elements, workers);
+    }
+
+    Backend backend() {
+        return backend;
+    }
+
+    Elements elements() {
+        return elements;
+    }
+
+    HostGemm gemm() {
+        return gemm;
+    }
+
+    HostRows rowLoops() {
+        return rowLoops;
+    }
+
+    @Override
+    public double unitRoundoff() {
+        return elements.unitRoundoff();
+    }
+
+    /** A matrix that nobody else knows yet; its elements may be anything unless it is zero. */
+    HostMatrix fresh(int rows, int columns, boolean zeros) {
+        NativeBuffer buffer = NativeBuffer.allocate((long) rows * columns * elements.bytes(), zeros);
+        return new HostMatrix(this, rows, columns, false, buffer);
+    }
+
+    /** A matrix whose buffer is filled; {@code fill} is not called where there is nothing to fill. */
+    private Matrix filled(int rows, int columns, Consumer<NativeBuffer> fill) {
+        HostMatrix y = fresh(rows, columns, false);
+        try (Lease lease = new Lease()) {
+            NativeBuffer target = lease.of(y);
+            if (rows > 0 && columns > 0) {
+                fill.accept(target);
+            }
+            return y;
+        } catch (RuntimeException | Error failure) {
+            y.close();
+            throw failure;
+        }
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, double[] rowMajor) {
+        return filled(rows, columns, y -> elements.write(y.block(), 0, rowMajor, 0, rows * columns));
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, float[] rowMajor) {
+        return filled(rows, columns, y -> elements.write(y.block(), 0, rowMajor, 0, rows * columns));
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, FloatBuffer rowMajor) {
+        int from = rowMajor.position();
+        return filled(rows, columns, y -> elements.write(y.block(), 0, rowMajor, from, rows * columns));
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, RowSource source) {
+        return filled(
+                rows,
+                columns,
+                y -> rowLoops.forRows(
+                        rows, columns, (from, to) -> elements.write(y.block(), source, from, to, columns)));
+    }
+
+    @Override
+    public Matrix buffer(int rows, int columns) {
+        NativeBuffer zeros = NativeBuffer.allocate((long) rows * columns * elements.bytes(), true);
+        return new HostMatrix(this, rows, columns, true, zeros);
+    }
+
+    @Override
+    public Matrix groupedMatmul(Matrix a, RowGroups groups, List<Matrix> b, boolean transB, int columns) {
+        int inner = a.columns();
+        try (Lease lease = new Lease()) {
+            NativeBuffer left = lease.of(a);
+            List<NativeBuffer> right = lease.of(b);
+            return filled(a.rows(), columns, y -> {
+                List<Tile> tiles = Tile.of(groups, columns);
+                long cost = Cost.product(a.rows(), columns, inner, right.size());
+                products(tiles.size(), cost, t -> {
+                    Tile tile = tiles.get(t);
+                    Operand w = new Operand(right.get(tile.group()), 0, transB ? inner : columns, transB);
+                    rowMajor(tile, inner, Operand.of(left, 0, inner), w, Operand.of(y, 0, columns));
+                });
+            });
+        }
+    }
+
+    /** Runs tasks with products in them in parallel, each product on one thread. */
+    void products(int tasks, long estimatedNanos, IntConsumer task) {
+        if (tasks > 0) {
+            OpenBlas.onOneThreadEach(() -> workers.forEach(tasks, estimatedNanos, task));
+        }
+    }
+
+    private void rowMajor(Tile tile, int inner, Operand x, Operand w, Operand y) {
+        try (Lease lease = new Lease()) {
+            long scratch = HostGemm.scratch(tile.rows(), tile.columns()) * elements.bytes();
+            gemm.rowMajor(
+                    tile.rows(),
+                    tile.columns(),
+                    inner,
+                    new Operand[] {x.fromRow(tile.firstRow())},
+                    new Operand[] {w.fromColumn(tile.column())},
+                    lease.scratch(scratch),
+                    y.fromRow(tile.firstRow()).fromColumn(tile.column()));
+        }
+    }
+
+    @Override
+    public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
+        int p = a.columns();
+        int q = b.columns();
+        try (Lease lease = new Lease()) {
+            Operand left = Operand.of(lease.of(a), 0, p);
+            Operand right = Operand.of(lease.of(b), 0, q);
+            List<Matrix> products = gradients(groups, p, q);
+            List<NativeBuffer> targets = lease.of(products);
+            List<Tile> tiles = Tile.ofGradient(groups, q == 0 ? 0 : p);
+            products(tiles.size(), Cost.product(a.rows(), q, p, groups.count()), t -> {
+                Tile tile = tiles.get(t);
+                Operand y = Operand.of(targets.get(tile.group()), 0, q);
+                gradient(tile, q, left.fromRow(tile.groupFrom()), right.fromRow(tile.groupFrom()), y);
+            });
+            return products;
+        }
+    }
+
+    /** One matrix per group, zero where no row would be summed. */
+    List<Matrix> gradients(RowGroups groups, int rows, int columns) {
+        return IntStream.range(0, groups.count())
+                .<Matrix>mapToObj(g -> fresh(rows, columns, groups.size(g) == 0))
+                .toList();
+    }
+
+    /** {@code y[rows of the tile] = aᵀ[rows of the tile] · b}, summed over the rows of the group. */
+    void gradient(Tile tile, int columns, Operand a, Operand b, Operand y) {
+        gemm.multiply(
+                tile.rows(),
+                columns,
+                tile.groupRows(),
+                a.flipped().fromRow(tile.row()),
+                b,
+                false,
+                y.fromRow(tile.row()));
+    }
+
+    @Override
+    public Matrix gatherRows(Matrix a, int[] rows) {
+        try (Lease lease = new Lease()) {
+            NativeBuffer from = lease.of(a);
+            return filled(rows.length, a.columns(), y -> rowLoops.gather(from, a.columns(), rows, 0, rows.length, y));
+        }
+    }
+
+    @Override
+    public Matrix sumRows(Matrix a, int[] rows, double[] scales, int perRow) {
+        try (Lease lease = new Lease()) {
+            NativeBuffer from = lease.of(a);
+            return filled(
+                    rows.length / perRow, a.columns(), y -> rowLoops.sum(from, a.columns(), rows, scales, perRow, y));
+        }
+    }
+
+    @Override
+    public Matrix scaleRows(Matrix a, double[] scales) {
+        try (Lease lease = new Lease()) {
+            NativeBuffer from = lease.of(a);
+            return filled(a.rows(), a.columns(), y -> rowLoops.scale(from, a.columns(), scales, y));
+        }
+    }
+
+    @Override
+    public double[] rowDots(Matrix a, Matrix b) {
+        try (Lease lease = new Lease()) {
+            return rowLoops.dots(lease.of(a), lease.of(b), a.rows(), a.columns());
+        }
+    }
+
+    @Override
+    public Matrix linearCombination(double alpha, Matrix a, double beta, Matrix b) {
+        try (Lease lease = new Lease()) {
+            NativeBuffer left = lease.of(a);
+            NativeBuffer right = lease.of(b);
+            return filled(
+                    a.rows(),
+                    a.columns(),
+                    y -> rowLoops.forStretches(
+                            a,
+                            (at, count) -> elements.combine(
+                                    alpha, left.block(), at, beta, right.block(), at, y.block(), at, count)));
+        }
+    }
+
+    @Override
+    public Matrix swiGlu(Matrix gate, Matrix up) {
+        try (Lease lease = new Lease()) {
+            NativeBuffer g = lease.of(gate);
+            NativeBuffer u = lease.of(up);
+            return filled(
+                    gate.rows(),
+                    gate.columns(),
+                    y -> rowLoops.forStretches(
+                            gate, (at, count) -> elements.swiGlu(g.block(), at, u.block(), at, y.block(), at, count)));
+        }
+    }
+
+    @Override
+    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
+        HostMatrix dGate = fresh(gate.rows(), gate.columns(), false);
+        HostMatrix dUp = fresh(gate.rows(), gate.columns(), false);
+        try (Lease lease = new Lease()) {
+            NativeBuffer g = lease.of(gate);
+            NativeBuffer u = lease.of(up);
+            NativeBuffer d = lease.of(dHidden);
+            NativeBuffer toGate = lease.of(dGate);
+            NativeBuffer toUp = lease.of(dUp);
+            rowLoops.forStretches(
+                    gate,
+                    (at, count) -> elements.swiGluBackward(
+                            new Elements.SwiGluStretch(
+                                    g.block(), at, u.block(), at, d.block(), at, toGate.block(), toUp.block(), at),
+                            count));
+            return new GateUp(dGate, dUp);
+        } catch (RuntimeException | Error failure) {
+            dGate.close();
+            dUp.close();
+            throw failure;
+        }
+    }
+
+    @Override
+    public void accumulate(double keep, Matrix buffer, int fromRow, Matrix a) {
+        HostMatrix target = (HostMatrix) buffer;
+        try (Lease lease = new Lease()) {
+            NativeBuffer y = lease.of(target);
+            target.requireWritable();
+            NativeBuffer from = lease.of(a);
+            long start = (long) fromRow * a.columns();
+            rowLoops.forStretches(a, (at, count) -> {
+                if (keep == 0) {
+                    elements.copy(from.block(), at, y.block(), start + at, count);
+                } else {
+                    elements.combine(keep, y.block(), start + at, 1, from.block(), at, y.block(), start + at, count);
+                }
+            });
+        }
+    }
+
+    @Override
+    public OptionalLong firstNonFinite(Matrix a) {
+        try (Lease lease = new Lease()) {
+            return rowLoops.firstNonFinite(lease.of(a), (long) a.rows() * a.columns());
+        }
+    }
+
+    Bank prepare(List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+        return new HostBank(this, gate, up, down);
+    }
+
+    @Override
+    public Matrix wrap(INDArray array) {
+        return HostArrays.wrap(this, array);
+    }
+
+    @Override
+    public INDArray unwrap(Matrix matrix) {
+        return HostArrays.unwrap((HostMatrix) matrix, elements);
+    }
+}

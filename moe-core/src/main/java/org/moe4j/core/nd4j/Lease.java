@@ -1,0 +1,54 @@
+package org.moe4j.core.nd4j;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.moe4j.core.backend.Matrix;
+
+/** What a kernel holds while it runs: its arguments, and scratch. */
+final class Lease implements AutoCloseable {
+    private final List<Held> held = new ArrayList<>();
+
+    /** The buffer of an argument, which must be an open matrix. */
+    NativeBuffer of(Matrix matrix) {
+        return keep(((HostMatrix) matrix).retainBuffer());
+    }
+
+    /** The buffers of several arguments. */
+    List<NativeBuffer> of(List<Matrix> matrices) {
+        List<NativeBuffer> buffers = new ArrayList<>(matrices.size());
+        matrices.forEach(matrix -> buffers.add(of(matrix)));
+        return buffers;
+    }
+
+    /** Memory that ends with the lease. */
+    NativeBuffer scratch(long bytes) {
+        return keep(NativeBuffer.allocate(bytes, false));
+    }
+
+    /** Something that is held by somebody else for longer than this. */
+    void share(Held one) {
+        if (!one.retain()) {
+            throw new IllegalStateException("memory: expected it to be held but was released");
+        }
+        held.add(one);
+    }
+
+    private NativeBuffer keep(NativeBuffer buffer) {
+        held.add(buffer);
+        return buffer;
+    }
+
+    /** Everything held so far, held once more for the time after the lease. */
+    Bundle keepAll() {
+        for (Held one : held) {
+            one.retain(); // succeeds, because the lease holds it
+        }
+        return new Bundle(held);
+    }
+
+    @Override
+    public void close() {
+        held.forEach(one -> one.release(false));
+        held.clear();
+    }
+}

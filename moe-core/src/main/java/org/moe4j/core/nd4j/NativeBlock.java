@@ -1,0 +1,128 @@
+package org.moe4j.core.nd4j;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.DoubleBuffer;
+import java.nio.FloatBuffer;
+import org.bytedeco.javacpp.BytePointer;
+import org.bytedeco.javacpp.DoublePointer;
+import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.Pointer;
+
+/**
+ * A piece of native memory with every view that the kernels need, made once and reused with the memory.
+ *
+ * <p>An NIO buffer ends at 2 GiB, so a large block is seen through several; offsets are {@code long} everywhere.
+ */
+final class NativeBlock {
+    /** Bytes of one NIO view, as a power of two; small enough that a view of either precision has {@code int} indices. */
+    static final int SEGMENT_SHIFT = 30;
+
+    /** Start of a block lies on a cache line, where vector loads do not straddle two. */
+    static final int ALIGNMENT = 64;
+
+    private final Pointer origin; // as the allocator returned it
+    private final long bytes;
+    private final int segmentShift;
+    private final FloatPointer floatStart;
+    private final DoublePointer doubleStart;
+    private final FloatBuffer[] floats;
+    private final DoubleBuffer[] doubles;
+
+    private NativeBlock(Pointer origin, Pointer start, long bytes, int segmentShift) {
+        this.origin = origin;
+        floatStart = new FloatPointer(start);
+        doubleStart = new DoublePointer(start);
+        this.bytes = bytes;
+        this.segmentShift = segmentShift;
+        int segments = Math.toIntExact((bytes + (1L << segmentShift) - 1) >>> segmentShift);
+        floats = new FloatBuffer[segments];
+        doubles = new DoubleBuffer[segments];
+        for (int s = 0; s < segments; s++) {
+            long from = (long) s << segmentShift;
+            ByteBuffer view = start.getPointer(BytePointer.class, from)
+                    .capacity(Math.min(bytes - from, 1L << segmentShift))
+                    .asByteBuffer()
+                    .order(ByteOrder.nativeOrder());
+            floats[s] = view.asFloatBuffer();
+            doubles[s] = view.asDoubleBuffer();
+        }
+    }
+
+    /** A block inside {@code bytes + ALIGNMENT} bytes that an allocator returned. */
+    static NativeBlock aligned(Pointer origin, long bytes) {
+        return aligned(origin, bytes, SEGMENT_SHIFT);
+    }
+
+    static NativeBlock aligned(Pointer origin, long bytes, int segmentShift) {
+        long padding = -origin.address() & (ALIGNMENT - 1);
+        return new NativeBlock(origin, origin.getPointer(BytePointer.class, padding), bytes, segmentShift);
+    }
+
+    /** A block of somebody else's memory. */
+    static NativeBlock foreign(Pointer start, long bytes) {
+        return new NativeBlock(start, start, bytes, SEGMENT_SHIFT);
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    /** What has to be given back to the allocator. */
+    Pointer origin() {
+        return origin;
+    }
+
+    /** The first byte. */
+    Pointer start() {
+        return floatStart;
+    }
+
+    FloatPointer floatsAt(long element) {
+        return new FloatPointer(floatStart).position(element);
+    }
+
+    DoublePointer doublesAt(long element) {
+        return new DoublePointer(doubleStart).position(element);
+    }
+
+    void read(long at, float[] into, int from, int count) {
+        int shift = segmentShift - 2;
+        for (int done = 0; done < count; ) {
+            int index = (int) ((at + done) & ((1L << shift) - 1));
+            int part = Math.min(count - done, (1 << shift) - index);
+            floats[(int) ((at + done) >>> shift)].get(index, into, from + done, part);
+            done += part;
+        }
+    }
+
+    void write(long at, float[] values, int from, int count) {
+        int shift = segmentShift - 2;
+        for (int done = 0; done < count; ) {
+            int index = (int) ((at + done) & ((1L << shift) - 1));
+            int part = Math.min(count - done, (1 << shift) - index);
+            floats[(int) ((at + done) >>> shift)].put(index, values, from + done, part);
+            done += part;
+        }
+    }
+
+    void read(long at, double[] into, int from, int count) {
+        int shift = segmentShift - 3;
+        for (int done = 0; done < count; ) {
+            int index = (int) ((at + done) & ((1L << shift) - 1));
+            int part = Math.min(count - done, (1 << shift) - index);
+            doubles[(int) ((at + done) >>> shift)].get(index, into, from + done, part);
+            done += part;
+        }
+    }
+
+    void write(long at, double[] values, int from, int count) {
+        int shift = segmentShift - 3;
+        for (int done = 0; done < count; ) {
+            int index = (int) ((at + done) & ((1L << shift) - 1));
+            int part = Math.min(count - done, (1 << shift) - index);
+            doubles[(int) ((at + done) >>> shift)].put(index, values, from + done, part);
+            done += part;
+        }
+    }
+}

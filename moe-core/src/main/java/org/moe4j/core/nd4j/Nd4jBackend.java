@@ -1,0 +1,283 @@
+package org.moe4j.core.nd4j;
+
+import java.nio.FloatBuffer;
+import java.util.List;
+import java.util.OptionalLong;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.KernelChecks;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.internal.Require;
+import org.nd4j.linalg.api.ndarray.INDArray;
+
+/**
+ * Single or double precision on ND4J's ground: OpenBLAS on the CPU, ND4J operations on a GPU.
+ *
+ * <p>The host strategy keeps matrices in native memory, gives products to OpenBLAS on one thread each, in parallel over
+ * experts and blocks, and does the rest in Java loops. It does not start ND4J (seconds) unless {@link #wrap} or
+ * {@link #unwrap} is called. The device strategy uses ND4J operations only.
+ *
+ * <p>On the host, results have the same bits run after run and for any number of workers, on one machine with one
+ * OpenBLAS; a row's last bits may depend on how many rows its group has.
+ */
+public final class Nd4jBackend implements Backend {
+    private static final String CUDA_BACKEND = "org.nd4j.linalg.jcublas.JCublasBackend";
+
+    private final Precision precision;
+    private final Strategy strategy;
+    private final Kernels kernels;
+
+    private Nd4jBackend(Precision precision, Strategy strategy, int workers) {
+        this.precision = precision;
+        this.strategy = strategy;
+        this.kernels = strategy == Strategy.HOST
+                ? new HostKernels(
+                        this,
+                        precision == Precision.FLOAT32 ? new FloatElements() : new DoubleElements(),
+                        new Workers(workers))
+                : new DeviceKernels(this, precision);
+    }
+
+    /** The number type of a backend's matrices. */
+    public enum Precision {
+        /** Single precision, unit roundoff 2⁻²⁴. */
+        FLOAT32,
+        /** Double precision, unit roundoff 2⁻⁵³. */
+        FLOAT64
+    }
+
+    /** Where a backend's matrices are, and who works on them. */
+    public enum Strategy {
+        /** Native memory, OpenBLAS and Java loops. */
+        HOST,
+        /** Wherever the ND4J backend on the class path has them, ND4J operations only. */
+        DEVICE
+    }
+
+    /**
+     * Single precision, on the device if ND4J's CUDA backend is on the class path and on the host otherwise.
+     *
+     * @return a backend that uses all processors
+     */
+    public static Nd4jBackend float32() {
+        return of(Precision.FLOAT32, present());
+    }
+
+    /**
+     * Double precision, on the device if ND4J's CUDA backend is on the class path and on the host otherwise.
+     *
+     * @return a backend that uses all processors
+     */
+    public static Nd4jBackend float64() {
+        return of(Precision.FLOAT64, present());
+    }
+
+    /**
+     * A backend of the given kind.
+     *
+     * @param precision number type
+     * @param strategy where the work is done
+     * @return a backend that uses all processors
+     */
+    public static Nd4jBackend of(Precision precision, Strategy strategy) {
+        return new Nd4jBackend(precision, strategy, Runtime.getRuntime().availableProcessors());
+    }
+
+    /** Looks for the class without initialising it: starting ND4J takes seconds. */
+    private static Strategy present() {
+        try {
+            Class.forName(CUDA_BACKEND, false, Nd4jBackend.class.getClassLoader());
+            return Strategy.DEVICE;
+        } catch (ClassNotFoundException | LinkageError absent) {
+            return Strategy.HOST;
+        }
+    }
+
+    /**
+     * The same backend with another number of threads per call, the caller's among them; the bits do not change. The
+     * device strategy has no threads of its own and ignores it.
+     *
+     * @param workers at least 1
+     * @return a backend that is equal to this one
+     */
+    public Nd4jBackend withWorkers(int workers) {
+        return new Nd4jBackend(precision, strategy, Require.atLeast("workers", workers, 1));
+    }
+
+    /**
+     * A matrix on the memory of an array, without a copy. The matrix keeps the array alive; the caller promises neither to
+     * write to it nor to close it.
+     *
+     * @param array two-dimensional, of this backend's precision, in 'c' order without gaps
+     * @return a matrix with the array's values
+     */
+    public Matrix wrap(INDArray array) {
+        NdArrayChecks.matrix(array, precision);
+        return kernels.wrap(array);
+    }
+
+    /**
+     * An array on the memory of a matrix, without a copy, to be read only. It stays valid when the matrix is closed.
+     *
+     * @param matrix a matrix of this backend
+     * @return an array of the same shape; without elements, an empty one
+     */
+    public INDArray unwrap(Matrix matrix) {
+        KernelChecks.owner("matrix", matrix, this);
+        return kernels.unwrap(matrix);
+    }
+
+    /**
+     * Which OpenBLAS the host strategy has loaded.
+     *
+     * @return version and build options as written in the library, the kernels chosen for this processor, and threads
+     */
+    public static String blasReport() {
+        return OpenBlas.report();
+    }
+
+    @Override
+    public String name() {
+        String type = precision == Precision.FLOAT32 ? "float32" : "float64";
+        return "Nd4jBackend[" + type + (strategy == Strategy.HOST ? "]" : ", device]");
+    }
+
+    @Override
+    public double unitRoundoff() {
+        return kernels.unitRoundoff();
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, double[] rowMajor) {
+        Require.count("rowMajor", rowMajor.length, Require.elements(rows, columns), "values (rows x columns)");
+        return kernels.matrix(rows, columns, rowMajor);
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, float[] rowMajor) {
+        Require.count("rowMajor", rowMajor.length, Require.elements(rows, columns), "values (rows x columns)");
+        return kernels.matrix(rows, columns, rowMajor);
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, FloatBuffer rowMajor) {
+        int count = Require.elements(rows, columns);
+        if (rowMajor.remaining() < count) {
+            throw Require.expected("rowMajor", "at least " + count + " values (rows x columns)", rowMajor.remaining());
+        }
+        return kernels.matrix(rows, columns, rowMajor);
+    }
+
+    @Override
+    public Matrix matrix(int rows, int columns, RowSource source) {
+        Require.atLeast("rows", rows, 0);
+        Require.atLeast("columns", columns, 0);
+        return kernels.matrix(rows, columns, source);
+    }
+
+    @Override
+    public Matrix buffer(int rows, int columns) {
+        Require.atLeast("rows", rows, 0);
+        Require.atLeast("columns", columns, 0);
+        return kernels.buffer(rows, columns);
+    }
+
+    @Override
+    public Matrix groupedMatmul(Matrix a, RowGroups groups, List<Matrix> b) {
+        int columns = KernelChecks.groupedMatmul(this, a, groups, b, false);
+        return kernels.groupedMatmul(a, groups, b, false, columns);
+    }
+
+    @Override
+    public Matrix groupedMatmulTransB(Matrix a, RowGroups groups, List<Matrix> b) {
+        int columns = KernelChecks.groupedMatmul(this, a, groups, b, true);
+        return kernels.groupedMatmul(a, groups, b, true, columns);
+    }
+
+    @Override
+    public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
+        KernelChecks.groupedMatmulTransA(this, a, b, groups);
+        return kernels.groupedMatmulTransA(a, b, groups);
+    }
+
+    @Override
+    public Matrix gatherRows(Matrix a, int[] rows) {
+        KernelChecks.gatherRows(this, a, rows);
+        return kernels.gatherRows(a, rows);
+    }
+
+    @Override
+    public Matrix sumRows(Matrix a, int[] rows, double[] scales, int perRow) {
+        KernelChecks.sumRows(this, a, rows, scales, perRow);
+        return kernels.sumRows(a, rows, scales, perRow);
+    }
+
+    @Override
+    public Matrix scaleRows(Matrix a, double[] scales) {
+        KernelChecks.scaleRows(this, a, scales);
+        return kernels.scaleRows(a, scales);
+    }
+
+    @Override
+    public double[] rowDots(Matrix a, Matrix b) {
+        KernelChecks.sameShape(this, "a", a, "b", b);
+        return kernels.rowDots(a, b);
+    }
+
+    @Override
+    public Matrix linearCombination(double alpha, Matrix a, double beta, Matrix b) {
+        KernelChecks.sameShape(this, "a", a, "b", b);
+        return kernels.linearCombination(alpha, a, beta, b);
+    }
+
+    @Override
+    public Matrix swiGlu(Matrix gate, Matrix up) {
+        KernelChecks.sameShape(this, "gate", gate, "up", up);
+        return kernels.swiGlu(gate, up);
+    }
+
+    @Override
+    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
+        KernelChecks.sameShape(this, "gate", gate, "up", up);
+        KernelChecks.sameShape(this, "gate", gate, "dHidden", dHidden);
+        return kernels.swiGluBackward(gate, up, dHidden);
+    }
+
+    @Override
+    public void accumulate(double keep, Matrix buffer, int fromRow, Matrix a) {
+        KernelChecks.accumulate(this, buffer, fromRow, a);
+        kernels.accumulate(keep, buffer, fromRow, a);
+    }
+
+    @Override
+    public OptionalLong firstNonFinite(Matrix a) {
+        KernelChecks.owner("a", a, this);
+        return kernels.firstNonFinite(a);
+    }
+
+    @Override
+    public Bank prepare(List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+        if (kernels instanceof HostKernels host) {
+            KernelChecks.bank(this, gate, up, down);
+            return host.prepare(gate, up, down);
+        }
+        return Backend.super.prepare(gate, up, down);
+    }
+
+    @Override
+    public boolean equals(Object other) {
+        return other instanceof Nd4jBackend that && precision == that.precision && strategy == that.strategy;
+    }
+
+    @Override
+    public int hashCode() {
+        return 31 * precision.hashCode() + strategy.hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return name();
+    }
+}

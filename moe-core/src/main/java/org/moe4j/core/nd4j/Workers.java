@@ -1,0 +1,127 @@
+package org.moe4j.core.nd4j;
+
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs independent tasks on the caller's thread and a few helpers. All instances share one pool of daemon threads; an
+ * instance only says how many threads one call may use.
+ *
+ * <p>The caller takes tasks like any helper and waits only for tasks that a thread has begun, so that nested calls and
+ * many callers at once cannot block each other. Which thread runs a task must not matter to its result.
+ */
+final class Workers {
+    /** Estimated nanoseconds below which waking a helper costs more than it brings. */
+    static final long SMALL = 100_000;
+
+    private static final long SPIN_NANOS = 20_000; // a sleeping caller wakes up about as late
+    private static final ThreadPoolExecutor POOL = pool();
+
+    private final int threads;
+
+    Workers(int threads) {
+        this.threads = threads;
+        synchronized (POOL) {
+            if (POOL.getCorePoolSize() < threads - 1) {
+                POOL.setMaximumPoolSize(threads - 1);
+                POOL.setCorePoolSize(threads - 1);
+            }
+        }
+    }
+
+    private static ThreadPoolExecutor pool() {
+        AtomicInteger number = new AtomicInteger();
+        ThreadPoolExecutor pool =
+                new ThreadPoolExecutor(1, 1, 30, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+                    Thread thread = new Thread(task, "moe4j-worker-" + number.incrementAndGet());
+                    thread.setDaemon(true);
+                    thread.setContextClassLoader(null);
+                    return thread;
+                });
+        pool.allowCoreThreadTimeOut(true);
+        return pool;
+    }
+
+    /** Runs {@code task} for 0 … tasks − 1 in any order, and returns when all are done. */
+    void forEach(int tasks, long estimatedNanos, IntConsumer task) {
+        int helpers = estimatedNanos < SMALL ? 0 : Math.min(threads, tasks) - 1;
+        if (helpers <= 0) {
+            for (int i = 0; i < tasks; i++) {
+                task.accept(i);
+            }
+            return;
+        }
+        Job job = new Job(tasks, task);
+        for (int h = 0; h < helpers; h++) {
+            POOL.execute(job);
+        }
+        job.run();
+        job.await();
+    }
+
+    private static final class Job implements Runnable {
+        private final int tasks;
+        private final IntConsumer task;
+        private final AtomicInteger next = new AtomicInteger();
+        private final AtomicInteger open;
+        private final CountDownLatch done = new CountDownLatch(1);
+        private volatile @Nullable Throwable failure;
+
+        Job(int tasks, IntConsumer task) {
+            this.tasks = tasks;
+            this.task = task;
+            open = new AtomicInteger(tasks);
+        }
+
+        @Override
+        public void run() {
+            for (int i = next.getAndIncrement(); i < tasks; i = next.getAndIncrement()) {
+                try {
+                    if (failure == null) {
+                        task.accept(i);
+                    }
+                } catch (Throwable thrown) {
+                    failure = thrown;
+                } finally {
+                    if (open.decrementAndGet() == 0) {
+                        done.countDown();
+                    }
+                }
+            }
+        }
+
+        void await() {
+            long end = System.nanoTime() + SPIN_NANOS;
+            while (open.get() > 0 && System.nanoTime() < end) {
+                Thread.onSpinWait();
+            }
+            boolean interrupted = false;
+            while (open.get() > 0) {
+                try {
+                    done.await();
+                } catch (InterruptedException later) {
+                    interrupted = true;
+                }
+            }
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+            rethrow();
+        }
+
+        private void rethrow() {
+            Throwable thrown = failure;
+            if (thrown instanceof Error error) {
+                throw error;
+            }
+            if (thrown instanceof RuntimeException exception) {
+                throw exception;
+            }
+        }
+    }
+}
