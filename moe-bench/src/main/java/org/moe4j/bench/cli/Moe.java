@@ -1,16 +1,37 @@
 package org.moe4j.bench.cli;
 
+import java.io.PrintWriter;
+import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.IVersionProvider;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
+import picocli.CommandLine.ScopeType;
 
-/** The {@code moe} command; its subcommands do the work. */
-@Command(name = "moe", mixinStandardHelpOptions = true, description = "Studies, inspects and runs MoE layers.")
-public final class Moe implements Runnable {
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
+/**
+ * The {@code moe} command; its subcommands do the work.
+ *
+ * <p>Exit status: 0 done, 1 the work failed, 2 wrong usage. Results go to standard output, all else to standard error.
+ */
+@Command(
+        name = "moe",
+        mixinStandardHelpOptions = true,
+        versionProvider = Moe.Version.class,
+        scope = ScopeType.INHERIT,
+        description = "Studies, inspects and runs MoE layers.",
+        exitCodeListHeading = "%nExit status:%n",
+        exitCodeList = {"0:done", "1:the work failed; standard error says what", "2:wrong usage"},
+        subcommands = {StudyCommand.class, BenchCommand.class})
+public final class Moe {
+    private static final int FAILED = 1;
+    private static final int WRONG_USAGE = 2;
+
+    @Option(
+            names = "--debug",
+            scope = ScopeType.INHERIT,
+            description = "When the work fails, show the stack trace too.")
+    private boolean debug;
 
     private Moe() {}
 
@@ -20,11 +41,72 @@ public final class Moe implements Runnable {
      * @param arguments the command and its options
      */
     public static void main(String[] arguments) {
-        System.exit(new CommandLine(new Moe()).execute(arguments));
+        System.setProperty("java.awt.headless", "true"); // pictures go to files; no display is needed
+        System.exit(execute(commandLine(), arguments));
     }
 
-    @Override
-    public void run() {
-        throw new ParameterException(spec.commandLine(), "command: expected one of the commands but was none");
+    /**
+     * The command line.
+     *
+     * @return ready to execute
+     */
+    static CommandLine commandLine() {
+        Moe moe = new Moe();
+        CommandLine commandLine = new CommandLine(moe);
+        commandLine.setCaseInsensitiveEnumValuesAllowed(true);
+        commandLine.setParameterExceptionHandler((exception, arguments) -> wrongUsage(exception));
+        commandLine.setExecutionExceptionHandler((exception, failed, parsed) -> moe.failed(failed.getErr(), exception));
+        return commandLine;
+    }
+
+    /**
+     * Runs one command. Errors of the JVM, as too little memory or missing natives, are failures of the work like others.
+     *
+     * @param commandLine made by {@link #commandLine()}
+     * @param arguments the command and its options
+     * @return exit status
+     */
+    static int execute(CommandLine commandLine, String... arguments) {
+        try {
+            return commandLine.execute(arguments);
+        } catch (OutOfMemoryError | LinkageError e) {
+            Moe moe = commandLine.getCommand();
+            return moe.failed(commandLine.getErr(), e);
+        }
+    }
+
+    private static int wrongUsage(ParameterException exception) {
+        CommandLine command = exception.getCommandLine();
+        PrintWriter err = command.getErr();
+        err.println(oneLine("moe", exception));
+        err.println("Try '" + command.getCommandSpec().qualifiedName() + " --help'.");
+        err.flush();
+        return WRONG_USAGE;
+    }
+
+    private int failed(PrintWriter err, Throwable problem) {
+        err.println(oneLine("moe", problem));
+        if (debug) {
+            problem.printStackTrace(err);
+        }
+        err.flush();
+        return FAILED;
+    }
+
+    /** Our own messages say what was expected; of others the kind has to be said too. */
+    private static String oneLine(String command, Throwable problem) {
+        String message = Optional.ofNullable(problem.getMessage()).orElse("");
+        boolean speaks = message.contains("expected") || problem instanceof ParameterException;
+        String kind = speaks ? "" : problem.getClass().getSimpleName() + (message.isEmpty() ? "" : ": ");
+        return command + ": " + kind + message.strip().replaceAll("\\s*\\R\\s*", "; ");
+    }
+
+    /** The version of the jar. */
+    static final class Version implements IVersionProvider {
+        @Override
+        public String[] getVersion() {
+            String version = Moe.class.getPackage().getImplementationVersion();
+            return new String[] {"moe " + (version == null ? "(not from a jar)" : version)};
+        }
     }
 }

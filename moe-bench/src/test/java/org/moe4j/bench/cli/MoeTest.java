@@ -1,0 +1,154 @@
+package org.moe4j.bench.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.bench.study.SmallResult;
+import picocli.CommandLine;
+
+final class MoeTest {
+    @TempDir
+    Path temporary;
+
+    /** What a command left behind. */
+    private record Outcome(int status, String out, String err) {
+        List<String> errLines() {
+            return err.lines().toList();
+        }
+    }
+
+    private static Outcome moe(String... arguments) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine commandLine = Moe.commandLine();
+        commandLine.setOut(new PrintWriter(out));
+        commandLine.setErr(new PrintWriter(err));
+        int status = Moe.execute(commandLine, arguments);
+        return new Outcome(status, out.toString(), err.toString());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "study ", "study merge-scale ", "bench "})
+    void everyCommandHasHelp(String command) {
+        Outcome help = moe((command + "--help").split(" "));
+        assertThat(help.status()).isZero();
+        assertThat(help.out()).startsWith("Usage: moe " + command.strip()).contains("--debug");
+        assertThat(help.err()).isEmpty();
+    }
+
+    @Test
+    void versionGoesToStandardOutput() {
+        Outcome version = moe("--version");
+        assertThat(version.status()).isZero();
+        assertThat(version.out()).startsWith("moe ");
+    }
+
+    @Test
+    void wrongUsageIsOneLineAndAHint() {
+        wrongUsage("moe: Missing required subcommand", "moe");
+        wrongUsage("moe: Missing required subcommand", "moe study", "study");
+        wrongUsage("moe: Unmatched argument", "moe", "nonsense");
+        wrongUsage("moe: Unknown option: '--quik'", "moe study merge-scale", "study", "merge-scale", "--quik");
+        wrongUsage("moe: Unmatched argument", "moe study merge-scale", "study", "merge-scale", "x");
+    }
+
+    @Test
+    void wrongValuesSayWhatWasExpected() {
+        wrongUsage(
+                "moe: Invalid value for option '--backend': expected nd4j or reference, the backends of this version,"
+                        + " but was vector",
+                "moe study merge-scale",
+                "study",
+                "merge-scale",
+                "--backend",
+                "vector");
+        wrongUsage(
+                "moe: Invalid value for option '--backend': expected nd4j or reference but was gpu",
+                "moe study merge-scale",
+                "study",
+                "merge-scale",
+                "--backend",
+                "gpu");
+        wrongUsage(
+                "moe: Invalid value for option '--forward': expected full or surrogate but was half",
+                "moe study merge-scale",
+                "study",
+                "merge-scale",
+                "--forward",
+                "half");
+        wrongUsage("moe: NAME: expected a part of one of [", "moe bench", "bench", "noSuchBenchmark");
+    }
+
+    private static void wrongUsage(String line, String command, String... arguments) {
+        Outcome outcome = moe(arguments);
+        assertThat(outcome.status()).isEqualTo(2);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.errLines()).hasSize(2);
+        assertThat(outcome.errLines().get(0)).startsWith(line);
+        assertThat(outcome.errLines().get(1)).isEqualTo("Try '" + command + " --help'.");
+    }
+
+    @Test
+    void aFolderThatCannotBeWrittenFailsBeforeTheWork() throws IOException {
+        Path file = Files.writeString(temporary.resolve("file"), "");
+        Outcome outcome = moe("study", "merge-scale", "--out", file.toString());
+        assertThat(outcome.status()).isEqualTo(1);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.errLines())
+                .containsExactly("moe: --out: expected a folder that can be written but was " + file + " (" + file
+                        + ": not a folder)");
+    }
+
+    @Test
+    void debugShowsTheStackTrace() throws IOException {
+        Path file = Files.writeString(temporary.resolve("file"), "");
+        Outcome outcome = moe("study", "merge-scale", "--out", file.toString(), "--debug");
+        assertThat(outcome.status()).isEqualTo(1);
+        assertThat(outcome.errLines().get(0)).startsWith("moe: --out: expected a folder");
+        assertThat(outcome.err()).contains("java.io.IOException: ", "\tat ");
+    }
+
+    @Test
+    void benchListsNames() throws IOException {
+        Outcome text = moe("bench");
+        Outcome json = moe("bench", "--json");
+        assertThat(text.status()).isZero();
+        assertThat(json.status()).isZero();
+        JsonNode names = new ObjectMapper().readTree(json.out()).get("benchmarks");
+        assertThat(names.isArray()).isTrue();
+        assertThat(names.size()).isEqualTo((int) text.out().lines().count());
+    }
+
+    @Test
+    void jsonSaysWhatTheTableSays() throws IOException {
+        JsonNode root = new ObjectMapper()
+                .readTree(MergeScaleJson.text(SmallResult.published(0.001), List.of(Path.of("a.csv"))));
+        assertThat(root.get("study").asText()).isEqualTo("merge-scale");
+        assertThat(root.get("forward").get("hidden_size").asInt()).isEqualTo(2560);
+        assertThat(root.get("backward").get("seeds").asInt()).isEqualTo(12);
+        assertThat(root.get("agrees").asBoolean()).isTrue();
+        assertThat(root.get("disagreement").isNull()).isTrue();
+        assertThat(root.get("files").get(0).asText()).isEqualTo("a.csv");
+        JsonNode rows = root.get("rows");
+        assertThat(rows.size()).isEqualTo(28);
+        assertThat(rows.get(0).get("convention").asText()).isEqualTo("olmo");
+        assertThat(rows.get(0).get("mean").asDouble()).isEqualTo(1.016 + 0.001);
+        assertThat(rows.get(0).get("published").asDouble()).isEqualTo(1.016);
+        assertThat(rows.get(24).get("quantity").asText()).isEqualTo("sum_p_squared");
+        assertThat(rows.get(24).get("predicted").isNull()).isTrue();
+        JsonNode wrong = new ObjectMapper().readTree(MergeScaleJson.text(SmallResult.published(0.005), List.of()));
+        assertThat(wrong.get("agrees").asBoolean()).isFalse();
+        assertThat(wrong.get("disagreement").asText()).contains("expected");
+    }
+}
