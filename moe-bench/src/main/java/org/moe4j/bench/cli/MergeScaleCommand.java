@@ -112,8 +112,8 @@ final class MergeScaleCommand implements Callable<Integer> {
                 folder.write(NAME + ".png", FigureFiles.png(figure)));
     }
 
-    /** Below the repository, which the launcher names, or below the current folder. */
-    private static Path defaultFolder() {
+    /** Below the repository when the launcher names it in {@code moe.home}, else below the current folder. */
+    static Path defaultFolder() {
         return Path.of(System.getProperty("moe.home", ""), "moe-bench", "target", "studies");
     }
 

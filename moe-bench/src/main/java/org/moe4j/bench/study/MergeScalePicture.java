@@ -1,5 +1,6 @@
 package org.moe4j.bench.study;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -10,6 +11,7 @@ import org.moe4j.bench.support.BarFigure.Bar;
 import org.moe4j.bench.support.BarFigure.Legend;
 import org.moe4j.bench.support.BarFigure.Panel;
 import org.moe4j.bench.support.BarFigure.Series;
+import org.moe4j.merge.ActiveWidths;
 
 /** Figure 70 with what was measured, what was published, and the range of the seeds. */
 public final class MergeScalePicture {
@@ -29,11 +31,7 @@ public final class MergeScalePicture {
         return new BarFigure(
                 "Which merge rule starts at the dense scale, forward and backward?",
                 subtitle(result.settings()),
-                List.of(
-                        List.of("Olmo", "r = Kp, s = 1"),
-                        List.of("Routed unit sum", "r = p, s = 1"),
-                        List.of("Equal branch mass", "r = p/2, s = 1/2"),
-                        List.of("Width-proportional", "r = 8p/9, s = 1/9")),
+                groups(ActiveWidths.of(result.settings().forward())),
                 List.of(
                         new Panel(
                                 "(a) Forward output RMS relative to matched dense",
@@ -64,6 +62,27 @@ public final class MergeScalePicture {
                                 Optional.empty(),
                                 List.of(series(result, "cosine", Quantity.COSINE)))),
                 new Legend("measured, mean over seeds", "smallest to largest seed", "published (Figure 70)"));
+    }
+
+    /** Each convention and its coefficients. */
+    private static List<List<String>> groups(ActiveWidths widths) {
+        long routed = (long) widths.topK() * widths.routedWidth();
+        return List.of(
+                List.of("Olmo", "r = Kp, s = 1"),
+                List.of("Routed unit sum", "r = p, s = 1"),
+                List.of("Equal branch mass", "r = p/2, s = 1/2"),
+                List.of(
+                        "Width-proportional",
+                        "r = " + fraction(routed, "p", widths.active()) + ", s = "
+                                + fraction(widths.sharedWidth(), "", widths.active())));
+    }
+
+    /** In lowest terms, as 8p/9. */
+    private static String fraction(long numerator, String factor, long denominator) {
+        long divisor = BigInteger.valueOf(numerator)
+                .gcd(BigInteger.valueOf(denominator))
+                .longValue();
+        return numerator / divisor + factor + "/" + denominator / divisor;
     }
 
     private static String subtitle(MergeScaleSettings settings) {

@@ -120,6 +120,17 @@ final class MoeTest {
     }
 
     @Test
+    void theDefaultFolderIsBelowTheRepositoryWhereThatIsKnown() {
+        assertThat(MergeScaleCommand.defaultFolder()).isEqualTo(Path.of("moe-bench", "target", "studies"));
+        System.setProperty("moe.home", temporary.toString());
+        try {
+            assertThat(MergeScaleCommand.defaultFolder()).isEqualTo(temporary.resolve("moe-bench/target/studies"));
+        } finally {
+            System.clearProperty("moe.home");
+        }
+    }
+
+    @Test
     void benchListsNames() throws IOException {
         Outcome text = moe("bench");
         Outcome json = moe("bench", "--json");

@@ -79,6 +79,7 @@ final class MergeScalePageTest {
         assertThat(figure.panels())
                 .extracting(panel -> panel.reference().isPresent())
                 .containsExactly(true, true, true, false);
+        assertThat(figure.groups().get(3)).containsExactly("Width-proportional", "r = 8p/9, s = 1/9");
         Bar bar = figure.panels().get(1).series().get(1).bars().get(3);
         assertThat(bar.value()).isEqualTo(0.225 + 0.001);
         assertThat(bar.low()).isLessThan(bar.value());
