@@ -11,7 +11,8 @@ import java.util.OptionalLong;
  * <p><b>Purity.</b> A kernel never writes to an argument and returns a fresh matrix; only {@link #accumulate} writes,
  * and only to a {@link #buffer}. Matrices can therefore be shared by threads, passes and layers.
  *
- * <p><b>Determinism.</b> The same arguments give the same bits, run after run and for any number of workers.
+ * <p><b>Determinism.</b> The same arguments give the same bits, run after run and for any number of
+ * workers of its own; a backend whose products run elsewhere, as on a device, says what it can promise instead.
  *
  * <p><b>Errors.</b> Each method checks its arguments before any work: {@link IllegalArgumentException} for a shape that
  * does not fit or a matrix of another backend, {@link IllegalStateException} for a closed matrix. Zero rows are legal

@@ -14,7 +14,7 @@ public sealed interface Capacity {
     }
 
     /**
-     * {@code ceil(factor · T·K / E)} rows per expert.
+     * {@code ceil(T·K / E · factor)} rows per expert.
      *
      * @param factor more than 0; 1 is an even share
      * @return the limit
@@ -40,8 +40,8 @@ public sealed interface Capacity {
     }
 
     /**
-     * A multiple of the even share: {@code C = ceil(factor · T·K / E)}, as Megatron-Core computes it; with a routing of
-     * varying counts T·K is the number of assignments. Kept are the first C assignments of an expert in the order of
+     * A multiple of the even share: {@code C = ceil((T·K / E) · factor)}, in the order and the double precision of
+     * Megatron-Core, where a product that should be whole can round up; with a routing of varying counts T·K is the number of assignments. Kept are the first C assignments of an expert in the order of
      * tokens and ranks (by position, as in MegaBlocks); the weights of the rest of a token are not renormalised.
      *
      * @param factor more than 0
@@ -61,7 +61,7 @@ public sealed interface Capacity {
 
         @Override
         public int rowsPerExpert(Routing routing) {
-            double rows = Math.ceil(factor * routing.slots() / routing.experts());
+            double rows = Math.ceil((double) routing.slots() / routing.experts() * factor);
             return (int) Math.min(rows, routing.tokens());
         }
     }

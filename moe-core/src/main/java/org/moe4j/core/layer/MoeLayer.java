@@ -1,10 +1,7 @@
 package org.moe4j.core.layer;
 
-import java.util.Collections;
-import java.util.LinkedHashSet;
 import java.util.Optional;
 import java.util.OptionalLong;
-import java.util.Set;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
@@ -33,7 +30,7 @@ public final class MoeLayer implements AutoCloseable {
     private final Experts experts;
     private final Optional<SharedBranch> shared;
     private final Capacity capacity;
-    private final Set<String> names;
+    private final ParameterShapes shapes;
 
     private MoeLayer(Router router, Experts experts, Optional<SharedBranch> shared, Capacity capacity) {
         this.router = router;
@@ -55,8 +52,7 @@ public final class MoeLayer implements AutoCloseable {
             branch.merge().requireFits(router, experts, branch.experts());
         });
         try (Parameters all = parameters()) {
-            names = Collections.unmodifiableSet(new LinkedHashSet<>(all.names()));
-            all.names().forEach(name -> KernelChecks.owner(name, all.get(name), experts.backend()));
+            shapes = new ParameterShapes(all, experts.backend());
         }
     }
 
@@ -114,22 +110,23 @@ public final class MoeLayer implements AutoCloseable {
     public MoePass forward(Matrix tokens, RoutingContext context) {
         requireTokens(tokens);
         context.requireTokens(tokens.rows());
-        Matrix kept = tokens.share(); // router and merge read it again in backward, when the caller's may be closed
-        try {
+        try (Unfinished made = new Unfinished()) {
+            // router and merge read the tokens again in backward, when the caller's handle may be closed
+            Matrix kept = made.add(tokens.share());
             RouterPass routed = router.route(kept, context);
             DispatchPlan plan = DispatchPlan.of(routed.routing(), capacity);
-            ExpertsPass expert = experts.forward(kept, plan.rows(), plan.groups());
-            Matrix combined = plan.combine(expert.output());
+            ExpertsPass expert = made.add(experts.forward(kept, plan.rows(), plan.groups()));
+            Matrix combined = made.add(plan.combine(expert.output()));
             Optional<SharedPass> sharedPass = shared.map(branch -> branch.forward(kept, combined));
-            return new MoePass(kept, routed, plan, expert, combined, sharedPass, names);
-        } catch (RuntimeException e) {
-            kept.close();
-            throw e;
+            MoePass pass = new MoePass(kept, routed, plan, expert, combined, sharedPass, shapes);
+            made.keep();
+            return pass;
         }
     }
 
     /**
-     * Runs the layer and keeps nothing; works in chunks of tokens, so that its scratch does not grow with T.
+     * Runs the layer and keeps nothing. The experts work in chunks of tokens, so that their scratch does not grow with T;
+     * logits and routing (T·E and T·K numbers) are made for all tokens at once.
      *
      * @param tokens (T×D), finite; T may be 0
      * @return (T×D)
@@ -256,7 +253,7 @@ public final class MoeLayer implements AutoCloseable {
      * @return a layer with banks of its own
      */
     public MoeLayer withParameters(Parameters parameters) {
-        parameters.requireNames(names);
+        parameters.requireNames(shapes.names());
         return new MoeLayer(
                 router.withParameters(parameters.under("router")),
                 experts.withParameters(parameters.under("experts")),

@@ -30,7 +30,7 @@ public final class MoePass implements AutoCloseable {
     private final Matrix combined;
     private final Optional<SharedPass> shared;
     private final Matrix output;
-    private final Set<String> names;
+    private final ParameterShapes shapes;
     private final AtomicBoolean closed = new AtomicBoolean();
 
     MoePass(
@@ -40,14 +40,14 @@ public final class MoePass implements AutoCloseable {
             ExpertsPass expert,
             Matrix combined,
             Optional<SharedPass> shared,
-            Set<String> names) {
+            ParameterShapes shapes) {
         this.tokens = tokens;
         this.routed = routed;
         this.plan = plan;
         this.expert = expert;
         this.combined = combined;
         this.shared = shared;
-        this.names = names;
+        this.shapes = shapes;
         output = shared.map(pass -> pass.merge().output()).orElseGet(combined::share);
     }
 
@@ -184,23 +184,11 @@ public final class MoePass implements AutoCloseable {
      * @return gradient of the tokens, and the buffers
      */
     public Gradients backward(Matrix dOutput, Set<String> wanted, Parameters into) {
-        for (String name : wanted) {
-            if (!names.contains(name)) {
-                throw Require.expected("wanted", "parameters of the layer " + names, name);
-            }
-            into.get(name);
-        }
+        shapes.requireBuffers(wanted, into, tokens.backend());
         Gradients all = backward(dOutput);
         try (Parameters fresh = all.parameters()) {
             for (String name : wanted) {
-                Matrix buffer = into.get(name);
-                KernelChecks.shape(
-                        "into." + name,
-                        buffer,
-                        fresh.get(name).rows(),
-                        fresh.get(name).columns(),
-                        "shape of " + name);
-                dOutput.backend().accumulate(1.0, buffer, 0, fresh.get(name));
+                dOutput.backend().accumulate(1.0, into.get(name), 0, fresh.get(name));
             }
         }
         return new Gradients(all.input(), into);

@@ -42,22 +42,28 @@ public record SharedBranch(List<Experts> experts, OutputMerge merge) {
 
     SharedPass forward(Matrix tokens, Matrix routed) {
         int[] rows = allRows(tokens.rows());
-        List<ExpertsPass> passes = experts.stream()
-                .map(expert -> expert.forward(tokens, rows, RowGroups.single(rows.length)))
-                .toList();
-        List<Matrix> outputs = passes.stream().map(ExpertsPass::output).toList();
-        return new SharedPass(tokens, passes, outputs, merge.merge(tokens, routed, outputs));
+        try (Unfinished made = new Unfinished()) {
+            List<ExpertsPass> passes = new ArrayList<>();
+            for (Experts expert : experts) {
+                passes.add(made.add(expert.forward(tokens, rows, RowGroups.single(rows.length))));
+            }
+            List<Matrix> outputs = passes.stream().map(ExpertsPass::output).toList();
+            SharedPass pass = new SharedPass(tokens, passes, outputs, merge.merge(tokens, routed, outputs));
+            made.keep();
+            return pass;
+        }
     }
 
     /** The merged output of some of the tokens, keeping nothing. */
     Matrix apply(Matrix tokens, Matrix routed) {
         int[] rows = allRows(tokens.rows());
-        List<Matrix> outputs = experts.stream()
-                .map(expert -> expert.apply(tokens, rows, RowGroups.single(rows.length)))
-                .toList();
-        Matrix merged = merge.merge(tokens, routed, outputs).output();
-        outputs.forEach(Matrix::close);
-        return merged;
+        try (Unfinished made = new Unfinished()) { // closes the outputs, whatever happens
+            List<Matrix> outputs = new ArrayList<>();
+            for (Experts expert : experts) {
+                outputs.add(made.add(expert.apply(tokens, rows, RowGroups.single(rows.length))));
+            }
+            return merge.merge(tokens, routed, outputs).output();
+        }
     }
 
     private static int[] allRows(int count) {

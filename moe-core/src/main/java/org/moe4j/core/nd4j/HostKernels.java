@@ -1,11 +1,11 @@
 package org.moe4j.core.nd4j;
 
 import java.nio.FloatBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
-import java.util.stream.IntStream;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Backend.GateUp;
 import org.moe4j.core.backend.Bank;
@@ -161,11 +161,21 @@ final class HostKernels implements Kernels {
         }
     }
 
-    /** One matrix per group, zero where no row would be summed. */
+    /** One matrix per group; those of empty groups are zero and, being immutable, share their memory. */
     List<Matrix> gradients(RowGroups groups, int rows, int columns) {
-        return IntStream.range(0, groups.count())
-                .<Matrix>mapToObj(g -> fresh(rows, columns, groups.size(g) == 0))
-                .toList();
+        List<Matrix> products = new ArrayList<>(groups.count());
+        Matrix zero = null;
+        for (int g = 0; g < groups.count(); g++) {
+            if (groups.size(g) > 0) {
+                products.add(fresh(rows, columns, false));
+            } else if (zero == null) {
+                zero = fresh(rows, columns, true);
+                products.add(zero);
+            } else {
+                products.add(zero.share());
+            }
+        }
+        return List.copyOf(products);
     }
 
     /** {@code y[rows of the tile] = aᵀ[rows of the tile] · b}, summed over the rows of the group. */

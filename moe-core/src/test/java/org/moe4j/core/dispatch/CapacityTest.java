@@ -24,6 +24,8 @@ class CapacityTest {
         assertThat(Capacity.factor(1.0).rowsPerExpert(even(8, 4, 2))).isEqualTo(4); // 8·2/4
         assertThat(Capacity.factor(1.0).rowsPerExpert(even(7, 4, 2))).isEqualTo(4); // 3.5 up
         assertThat(Capacity.factor(1.25).rowsPerExpert(even(8, 4, 2))).isEqualTo(5);
+        // Megatron-Core computes ceil(100 / 10 · 1.1) = 11 in double, though 100 · 1.1 / 10 would round up to 12
+        assertThat(Capacity.factor(1.1).rowsPerExpert(even(50, 10, 2))).isEqualTo(11);
         assertThat(Capacity.factor(0.01).rowsPerExpert(even(8, 4, 2))).isEqualTo(1);
     }
 

@@ -205,6 +205,14 @@ class MoeLayerTest {
             Parameters wrong = Parameters.of("experts.1.up", BACKEND.buffer(5, 5));
             assertThatThrownBy(() -> pass.backward(tokens, wrong.names(), wrong))
                     .hasMessage("into.experts.1.up: expected 5 x 4 (shape of experts.1.up) but was 5 x 5");
+            double[] before = into.get("shared.0.down").toArray();
+            Parameters notABuffer = into.map((name, value) ->
+                    name.equals("experts.1.up") ? merged.parameters().get(name) : value);
+            assertThatThrownBy(() -> pass.backward(tokens, into.names(), notABuffer))
+                    .hasMessage("buffer: expected a matrix made by backend.buffer but was an immutable matrix");
+            assertThat(into.get("shared.0.down").toArray())
+                    .as("nothing is half-written")
+                    .isEqualTo(before);
         }
 
         @Test

@@ -1,0 +1,46 @@
+package org.moe4j.core.layer;
+
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.KernelChecks;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.internal.Require;
+import org.moe4j.core.parameter.Parameters;
+
+/** Names and shapes of a layer's parameters, for checks before any work. */
+final class ParameterShapes {
+    private record Shape(int rows, int columns) {}
+
+    private final Map<String, Shape> shapes = new LinkedHashMap<>();
+
+    ParameterShapes(Parameters parameters, Backend backend) {
+        for (String name : parameters.names()) {
+            Matrix value = parameters.get(name);
+            KernelChecks.owner(name, value, backend);
+            shapes.put(name, new Shape(value.rows(), value.columns()));
+        }
+    }
+
+    Set<String> names() {
+        return Collections.unmodifiableSet(shapes.keySet());
+    }
+
+    /** Refuses a request for gradients unless every wanted name has a buffer of its parameter's shape. */
+    void requireBuffers(Set<String> wanted, Parameters into, Backend backend) {
+        for (String name : wanted) {
+            Shape shape = shapes.get(name);
+            if (shape == null) {
+                throw Require.expected("wanted", "parameters of the layer " + names(), name);
+            }
+            Matrix buffer = into.get(name);
+            KernelChecks.owner("into." + name, buffer, backend);
+            KernelChecks.shape("into." + name, buffer, shape.rows(), shape.columns(), "shape of " + name);
+            try (Matrix noRows = backend.gatherRows(buffer, new int[0])) {
+                backend.accumulate(1, buffer, 0, noRows); // writes nothing, and refuses what is not a buffer
+            }
+        }
+    }
+}

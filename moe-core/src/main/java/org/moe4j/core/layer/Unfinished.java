@@ -1,0 +1,32 @@
+package org.moe4j.core.layer;
+
+import java.util.ArrayDeque;
+import java.util.Deque;
+
+/** What a stage has made so far: closed when the stage fails before it says {@link #keep()}. */
+final class Unfinished implements AutoCloseable {
+    private final Deque<AutoCloseable> made = new ArrayDeque<>();
+
+    <T extends AutoCloseable> T add(T resource) {
+        made.push(resource);
+        return resource;
+    }
+
+    /** The stage is done, and what it made belongs to its result. */
+    void keep() {
+        made.clear();
+    }
+
+    @Override
+    public void close() {
+        while (!made.isEmpty()) {
+            try {
+                made.pop().close();
+            } catch (RuntimeException e) {
+                throw e;
+            } catch (Exception e) {
+                throw new IllegalStateException("close: expected no checked exception but was " + e, e);
+            }
+        }
+    }
+}

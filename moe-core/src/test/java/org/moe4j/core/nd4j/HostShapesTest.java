@@ -1,0 +1,141 @@
+package org.moe4j.core.nd4j;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankPass;
+import org.moe4j.core.backend.BankPass.BankGradients;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.nd4j.Nd4jBackend.Precision;
+import org.moe4j.core.nd4j.Nd4jBackend.Strategy;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.Cases;
+import org.moe4j.core.testing.Tolerance;
+
+/** Shapes that take every way through the products of the host strategy, and the bits that must not depend on workers. */
+class HostShapesTest {
+    private static final Backend REFERENCE = ReferenceBackend.instance();
+
+    private record Run(Backend backend, Bank bank, Matrix tokens, int[] rows, RowGroups groups, Matrix dOutput) {
+        static Run of(Backend backend, int hidden, int intermediate, int... sizes) {
+            Cases cases = new Cases(hidden + 31L * intermediate);
+            RowGroups groups = RowGroups.ofSizes(sizes);
+            int[] rows = cases.indices(groups.rows(), 50);
+            Matrix tokens = cases.matrix(backend, 50, hidden);
+            Matrix dOutput = cases.matrix(backend, groups.rows(), hidden);
+            List<Matrix> gate = new ArrayList<>();
+            List<Matrix> up = new ArrayList<>();
+            List<Matrix> down = new ArrayList<>();
+            for (int e = 0; e < sizes.length; e++) {
+                gate.add(cases.matrix(backend, intermediate, hidden));
+                up.add(cases.matrix(backend, intermediate, hidden));
+                down.add(cases.matrix(backend, hidden, intermediate));
+            }
+            return new Run(backend, backend.prepare(gate, up, down), tokens, rows, groups, dOutput);
+        }
+
+        List<double[]> results() {
+            List<double[]> results = new ArrayList<>();
+            try (BankPass pass = bank.forward(tokens, rows, groups);
+                    Matrix applied = bank.apply(tokens, rows, groups)) {
+                BankGradients gradients = pass.backward(dOutput);
+                results.add(pass.output().toArray());
+                results.add(applied.toArray());
+                results.add(gradients.input().toArray());
+                for (List<Matrix> matrices : List.of(gradients.gate(), gradients.up(), gradients.down())) {
+                    matrices.forEach(matrix -> results.add(matrix.toArray()));
+                }
+            }
+            return results;
+        }
+    }
+
+    /** Few and many rows; one block of columns and several; blocks of fewer columns than 512; more rows than a tile. */
+    @ParameterizedTest
+    @CsvSource({
+        "600, 530, 1, 2, 15, 0",
+        "530, 700, 16, 0, 3, 17",
+        "40, 1100, 7, 33, 0, 1",
+        "1030, 20, 5, 64, 1, 40",
+        "9, 12, 1030, 1, 2050, 15"
+    })
+    void everyWayThroughTheProductsAgrees(int hidden, int intermediate, int a, int b, int c, int d) {
+        List<double[]> expected = Run.of(REFERENCE, hidden, intermediate, a, b, c, d).results();
+        for (Precision precision : Precision.values()) {
+            Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
+            List<double[]> actual = Run.of(backend, hidden, intermediate, a, b, c, d).results();
+            double rows = Math.sqrt(a + b + c + d); // gradients of weights sum over rows, too
+            double tolerance = Tolerance.layer(hidden, intermediate, backend.unitRoundoff()) * rows;
+            for (int i = 0; i < expected.size(); i++) {
+                Tolerance.assertWithinMaxNorm(precision + " result " + i, actual.get(i), expected.get(i), tolerance);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Precision.class)
+    void bitsDependOnNothingButTheArguments(Precision precision) {
+        Nd4jBackend backend = Nd4jBackend.of(precision, Strategy.HOST);
+        List<double[]> once = Run.of(backend.withWorkers(1), 300, 600, 70, 0, 9, 130).results();
+        for (int workers : new int[] {1, 2, 4, 2, 4}) {
+            List<double[]> again = Run.of(backend.withWorkers(workers), 300, 600, 70, 0, 9, 130).results();
+            for (int i = 0; i < once.size(); i++) {
+                assertThat(again.get(i)).as("result %d, %d workers", i, workers).containsExactly(once.get(i));
+            }
+        }
+    }
+
+    @Test
+    void applyInWavesAgreesWithOneRun() {
+        // rows beyond one wave: a hidden size so large that few rows fill it
+        Backend backend = Nd4jBackend.float32();
+        Run run = Run.of(backend, 20_000, 3, 1200, 700);
+        List<double[]> results = run.results();
+        Tolerance.assertWithinMaxNorm(
+                "apply", results.get(1), results.get(0), Tolerance.layer(20_000, 3, backend.unitRoundoff()));
+    }
+
+    @Test
+    void blocksFollowTheTable() {
+        assertThat(HostGemm.blockColumns(1, 2048)).isEqualTo(480);
+        assertThat(HostGemm.blockColumns(8, 2048)).isEqualTo(48);
+        assertThat(HostGemm.blockColumns(12, 2048)).isEqualTo(32);
+        assertThat(HostGemm.blockColumns(15, 7168)).isEqualTo(8);
+        assertThat(HostGemm.blockColumns(15, 14336)).isEqualTo(HostGemm.BLOCK);
+        assertThat(HostGemm.blockColumns(1, 1)).isEqualTo(HostGemm.BLOCK);
+        assertThat(HostGemm.blockColumns(16, 10)).isEqualTo(HostGemm.BLOCK);
+    }
+
+    @Test
+    void consecutiveTokensAreUsedInPlaceAndOnlyThen() {
+        Nd4jBackend backend = Nd4jBackend.float64();
+        Run run = Run.of(backend, 6, 5, 30);
+        int[] consecutive = new int[30];
+        for (int i = 0; i < consecutive.length; i++) {
+            consecutive[i] = 7 + i;
+        }
+        double[] inPlace = run.bank().apply(run.tokens(), consecutive, run.groups()).toArray();
+        Matrix gathered = backend.gatherRows(run.tokens(), consecutive);
+        int[] all = new int[30];
+        for (int i = 0; i < all.length; i++) {
+            all[i] = i;
+        }
+        assertThat(run.bank().apply(gathered, all, run.groups()).toArray()).containsExactly(inPlace);
+        Matrix buffer = backend.buffer(30, 6);
+        backend.accumulate(0, buffer, 0, gathered);
+        try (BankPass pass = run.bank().forward(buffer, all, run.groups())) {
+            Matrix dOutput = new Cases(1).matrix(backend, 30, 6);
+            double[] before = pass.backward(dOutput).gate().get(0).toArray();
+            backend.accumulate(0, buffer, 0, backend.buffer(30, 6)); // a pass must not see it
+            assertThat(pass.backward(dOutput).gate().get(0).toArray()).containsExactly(before);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+package org.moe4j.core.testing;
+
+/** Grouped products as plain loops, each element with its gauge: the sum of the absolute values of its terms. */
+final class PlainProducts {
+    final double[] values;
+    final double[] gauges;
+
+    private PlainProducts(int elements) {
+        values = new double[elements];
+        gauges = new double[elements];
+    }
+
+    private void add(int at, double a, double b) {
+        values[at] += a * b;
+        gauges[at] += Math.abs(a * b);
+    }
+
+    /** Rows {@code from … to − 1} of a (·×p) times b (p×q), or bᵀ with b (q×p). */
+    static PlainProducts product(double[] a, int from, int to, int p, double[] b, int q, boolean transB) {
+        PlainProducts y = new PlainProducts((to - from) * q);
+        for (int i = from; i < to; i++) {
+            for (int j = 0; j < q; j++) {
+                for (int k = 0; k < p; k++) {
+                    y.add((i - from) * q + j, a[i * p + k], transB ? b[j * p + k] : b[k * q + j]);
+                }
+            }
+        }
+        return y;
+    }
+
+    /** {@code aᵀ·b} over rows {@code from … to − 1} of a (·×p) and b (·×q). */
+    static PlainProducts transA(double[] a, double[] b, int from, int to, int p, int q) {
+        PlainProducts y = new PlainProducts(p * q);
+        for (int k = from; k < to; k++) {
+            for (int i = 0; i < p; i++) {
+                for (int j = 0; j < q; j++) {
+                    y.add(i * q + j, a[k * p + i], b[k * q + j]);
+                }
+            }
+        }
+        return y;
+    }
+
+    /** What {@link Tolerance#gemm} allows for sums of k products. */
+    double[] tolerances(int k, double u) {
+        double[] tolerances = new double[gauges.length];
+        for (int i = 0; i < tolerances.length; i++) {
+            tolerances[i] = Tolerance.gemm(k, u, gauges[i]);
+        }
+        return tolerances;
+    }
+}
