@@ -99,7 +99,6 @@ public final class MergeScalePage {
      * @return Markdown; the same for the same numbers
      */
     public static String markdown(MergeScaleResult result, String picture) {
-        MergeScaleSettings settings = result.settings();
         return String.join(
                 "\n",
                 "# Merge conventions and the scale of a fresh layer",
@@ -113,19 +112,7 @@ public final class MergeScalePage {
                 "",
                 "## Setup",
                 "",
-                "- Forward (panels a, d): " + settings.forwardSeeds() + " seeds × " + settings.forwardTokens()
-                        + " tokens, " + sizes(settings.forward()) + ", " + result.forwardBackend()
-                        + ". Only K routed experts exist: the expert at rank j of a token's choice is expert j.",
-                "- Backward (panels b, c): " + settings.backwardSeeds() + " seeds × " + settings.backwardTokens()
-                        + " tokens, " + sizes(settings.backward()) + ", " + result.backwardBackend()
-                        + ". All experts exist; one random gradient of the output for all conventions.",
-                "- Tokens and the gradient of the output are standard normal. Every weight, the router's included, is"
-                        + " normal with standard deviation 0.01·√(2560/D), cut off at ±3 standard deviations.",
-                "- Router: top K of E logits, softmax over the K. Ratios are of root mean squares over all entries; the"
-                        + " cosine is that of the two outputs read as one long vector each. Each number is the mean over"
-                        + " the seeds; the brackets hold the smallest and the largest seed.",
-                "- Predictions: Equations 84 to 86 with the measured `sum_p_squared`, and what follows from the same"
-                        + " assumptions.",
+                setup(result),
                 "",
                 "## Table",
                 "",
@@ -139,6 +126,25 @@ public final class MergeScalePage {
                 "## What it shows",
                 "",
                 findings(result));
+    }
+
+    private static String setup(MergeScaleResult result) {
+        MergeScaleSettings settings = result.settings();
+        return String.join(
+                "\n",
+                "- Forward (panels a, d): " + settings.forwardSeeds() + " seeds × " + settings.forwardTokens()
+                        + " tokens, " + sizes(settings.forward()) + ", " + result.forwardBackend()
+                        + ". Only K routed experts exist: the expert at rank j of a token's choice is expert j.",
+                "- Backward (panels b, c): " + settings.backwardSeeds() + " seeds × " + settings.backwardTokens()
+                        + " tokens, " + sizes(settings.backward()) + ", " + result.backwardBackend()
+                        + ". All experts exist; one random gradient of the output for all conventions.",
+                "- Tokens and the gradient of the output are standard normal. Every weight, the router's included, is"
+                        + " normal with standard deviation 0.01·√(2560/D), cut off at ±3 standard deviations.",
+                "- Router: top K of E logits, softmax over the K. Ratios are of root mean squares over all entries; the"
+                        + " cosine is that of the two outputs read as one long vector each. Each number is the mean over"
+                        + " the seeds; the brackets hold the smallest and the largest seed.",
+                "- Predictions: Equations 84 to 86 with the measured `sum_p_squared`, and what follows from the same"
+                        + " assumptions.");
     }
 
     private static String findings(MergeScaleResult result) {
