@@ -1,8 +1,5 @@
 package org.moe4j.core.nd4j;
 
-import static org.nd4j.linalg.indexing.NDArrayIndex.all;
-import static org.nd4j.linalg.indexing.NDArrayIndex.interval;
-
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -14,7 +11,6 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.nd4j.Nd4jBackend.Precision;
-import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
 import org.nd4j.linalg.ops.transforms.Transforms;
@@ -25,12 +21,12 @@ import org.nd4j.linalg.ops.transforms.Transforms;
  */
 final class DeviceKernels implements Kernels {
     private final Backend backend;
-    private final DataType type;
+    private final DeviceArrays arrays;
     private final double unitRoundoff;
 
     DeviceKernels(Backend backend, Precision precision) {
         this.backend = backend;
-        this.type = NdArrayChecks.type(precision);
+        this.arrays = new DeviceArrays(NdArrayChecks.type(precision));
         this.unitRoundoff = precision == Precision.FLOAT32 ? 0x1p-24 : 0x1p-53;
     }
 
@@ -59,23 +55,9 @@ final class DeviceKernels implements Kernels {
         return new DeviceMatrix(backend, rows, columns, false, buffer);
     }
 
-    private INDArray zeros(int rows, int columns) {
-        return Nd4j.create(type, new long[] {rows, columns}, 'c');
-    }
-
-    private INDArray column(double[] values) {
-        return array(values.length, 1, values);
-    }
-
-    private INDArray array(int rows, int columns, double[] values) {
-        long[] shape = {rows, columns};
-        long[] strides = {columns, 1};
-        return Nd4j.create(values, shape, strides, 'c', type);
-    }
-
     @Override
     public Matrix matrix(int rows, int columns, double[] rowMajor) {
-        return made(rows, columns, scope -> array(rows, columns, rowMajor));
+        return made(rows, columns, scope -> arrays.of(rows, columns, rowMajor));
     }
 
     @Override
@@ -96,10 +78,10 @@ final class DeviceKernels implements Kernels {
     public Matrix matrix(int rows, int columns, RowSource source) {
         double[] row = new double[columns];
         return made(rows, columns, scope -> {
-            INDArray y = zeros(rows, columns);
+            INDArray y = arrays.zeros(rows, columns);
             for (int i = 0; i < rows; i++) {
                 source.read(i, row);
-                rows(y, i, i + 1).assign(scope.temporary(array(1, columns, row)));
+                DeviceArrays.rows(y, i, i + 1).assign(scope.temporary(arrays.of(1, columns, row)));
             }
             return y;
         });
@@ -107,12 +89,8 @@ final class DeviceKernels implements Kernels {
 
     @Override
     public Matrix buffer(int rows, int columns) {
-        DeviceBuffer zeros = owned(rows, columns, scope -> zeros(rows, columns));
+        DeviceBuffer zeros = owned(rows, columns, scope -> arrays.zeros(rows, columns));
         return new DeviceMatrix(backend, rows, columns, true, zeros);
-    }
-
-    private static INDArray rows(INDArray a, int from, int to) {
-        return a.get(interval(from, to), all());
     }
 
     @Override
@@ -123,13 +101,13 @@ final class DeviceKernels implements Kernels {
                 a.rows(),
                 columns,
                 scope -> {
-                    INDArray y = zeros(a.rows(), columns);
+                    INDArray y = arrays.zeros(a.rows(), columns);
                     for (int g = 0; g < groups.count() && a.columns() > 0; g++) {
                         if (groups.size(g) > 0) {
-                            INDArray left = rows(scope.array(a), groups.from(g), groups.to(g));
+                            INDArray left = DeviceArrays.rows(scope.array(a), groups.from(g), groups.to(g));
                             INDArray right = scope.array(b.get(g));
                             INDArray product = left.mmul(transB ? right.transpose() : right);
-                            rows(y, groups.from(g), groups.to(g)).assign(scope.temporary(product));
+                            DeviceArrays.rows(y, groups.from(g), groups.to(g)).assign(scope.temporary(product));
                         }
                     }
                     return y;
@@ -147,10 +125,11 @@ final class DeviceKernels implements Kernels {
                     a.columns(),
                     b.columns(),
                     scope -> {
-                        INDArray y = zeros(a.columns(), b.columns());
+                        INDArray y = arrays.zeros(a.columns(), b.columns());
                         if (to > from) {
-                            INDArray left = rows(scope.array(a), from, to).transpose();
-                            y.assign(scope.temporary(left.mmul(rows(scope.array(b), from, to))));
+                            INDArray left =
+                                    DeviceArrays.rows(scope.array(a), from, to).transpose();
+                            y.assign(scope.temporary(left.mmul(DeviceArrays.rows(scope.array(b), from, to))));
                         }
                         return y;
                     },
@@ -173,11 +152,11 @@ final class DeviceKernels implements Kernels {
                 a.columns(),
                 scope -> {
                     // a row of zeros for index -1: a factor of zero would turn an infinite row into NaN
-                    INDArray zero = zeros(1, a.columns());
+                    INDArray zero = arrays.zeros(1, a.columns());
                     INDArray padded = a.rows() == 0
                             ? scope.temporary(zero)
                             : scope.temporary(Nd4j.concat(0, scope.array(a), scope.temporary(zero)));
-                    INDArray y = zeros(sums, a.columns());
+                    INDArray y = arrays.zeros(sums, a.columns());
                     for (int j = 0; j < perRow; j++) {
                         int[] indices = new int[sums];
                         double[] factors = new double[sums];
@@ -187,7 +166,7 @@ final class DeviceKernels implements Kernels {
                             factors[t] = row < 0 ? 0 : scales[t * perRow + j];
                         }
                         INDArray terms = scope.temporary(Nd4j.pullRows(padded, 1, indices));
-                        y.addi(terms.muliColumnVector(scope.temporary(column(factors))));
+                        y.addi(terms.muliColumnVector(scope.temporary(arrays.column(factors))));
                     }
                     return y;
                 },
@@ -199,7 +178,7 @@ final class DeviceKernels implements Kernels {
         return made(
                 a.rows(),
                 a.columns(),
-                scope -> scope.array(a).dup('c').muliColumnVector(scope.temporary(column(scales))),
+                scope -> scope.array(a).dup('c').muliColumnVector(scope.temporary(arrays.column(scales))),
                 a);
     }
 
@@ -275,7 +254,7 @@ final class DeviceKernels implements Kernels {
             if (((DeviceMatrix) a).isEmpty()) {
                 return;
             }
-            INDArray target = rows(scope.array(buffer), fromRow, fromRow + a.rows());
+            INDArray target = DeviceArrays.rows(scope.array(buffer), fromRow, fromRow + a.rows());
             if (keep == 0) {
                 target.assign(scope.array(a));
             } else {
@@ -306,7 +285,7 @@ final class DeviceKernels implements Kernels {
         try (DeviceScope scope = new DeviceScope()) {
             DeviceBuffer buffer = scope.hold(matrix);
             boolean empty = ((DeviceMatrix) matrix).isEmpty();
-            return empty ? Nd4j.create(type, matrix.rows(), matrix.columns()) : buffer.giveAway();
+            return empty ? arrays.empty(matrix.rows(), matrix.columns()) : buffer.giveAway();
         }
     }
 }

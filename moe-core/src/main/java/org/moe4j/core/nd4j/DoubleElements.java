@@ -7,13 +7,30 @@ import static org.bytedeco.openblas.global.openblas_nolapack.cblas_dgemm;
 
 import java.nio.FloatBuffer;
 import java.util.Arrays;
+import org.bytedeco.javacpp.DoublePointer;
+import org.bytedeco.javacpp.Pointer;
 import org.moe4j.core.backend.RowSource;
 
 /** Double precision. */
 final class DoubleElements implements Elements {
     private static final ThreadLocal<Tiles> TILES = ThreadLocal.withInitial(Tiles::new);
 
+    /** A pointer that can be set, so that a product leaves no garbage; used by its own thread only. */
+    private static final class Cursor extends DoublePointer {
+        Cursor() {
+            super((Pointer) null);
+        }
+
+        Cursor to(Operand operand) {
+            address = operand.buffer().block().address(operand.at(), Double.BYTES);
+            return this;
+        }
+    }
+
     private static final class Tiles {
+        final Cursor left = new Cursor();
+        final Cursor right = new Cursor();
+        final Cursor result = new Cursor();
         final double[] a = new double[TILE];
         final double[] b = new double[TILE];
         final double[] c = new double[TILE];
@@ -210,6 +227,7 @@ final class DoubleElements implements Elements {
 
     @Override
     public void gemm(int m, int n, int k, Operand a, Operand b, boolean add, Operand c) {
+        Tiles tiles = TILES.get();
         cblas_dgemm(
                 CblasRowMajor,
                 a.transposed() ? CblasTrans : CblasNoTrans,
@@ -218,12 +236,12 @@ final class DoubleElements implements Elements {
                 n,
                 k,
                 1,
-                a.buffer().block().doublesAt(a.at()),
+                tiles.left.to(a),
                 a.stride(),
-                b.buffer().block().doublesAt(b.at()),
+                tiles.right.to(b),
                 b.stride(),
                 add ? 1 : 0,
-                c.buffer().block().doublesAt(c.at()),
+                tiles.result.to(c),
                 c.stride());
     }
 }

@@ -7,13 +7,30 @@ import static org.bytedeco.openblas.global.openblas_nolapack.cblas_sgemm;
 
 import java.nio.FloatBuffer;
 import java.util.Arrays;
+import org.bytedeco.javacpp.FloatPointer;
+import org.bytedeco.javacpp.Pointer;
 import org.moe4j.core.backend.RowSource;
 
 /** Single precision. What a function of one element needs inside is computed in double and rounded once. */
 final class FloatElements implements Elements {
     private static final ThreadLocal<Tiles> TILES = ThreadLocal.withInitial(Tiles::new);
 
+    /** A pointer that can be set, so that a product leaves no garbage; used by its own thread only. */
+    private static final class Cursor extends FloatPointer {
+        Cursor() {
+            super((Pointer) null);
+        }
+
+        Cursor to(Operand operand) {
+            address = operand.buffer().block().address(operand.at(), Float.BYTES);
+            return this;
+        }
+    }
+
     private static final class Tiles {
+        final Cursor left = new Cursor();
+        final Cursor right = new Cursor();
+        final Cursor result = new Cursor();
         final float[] a = new float[TILE];
         final float[] b = new float[TILE];
         final float[] c = new float[TILE];
@@ -228,6 +245,7 @@ final class FloatElements implements Elements {
 
     @Override
     public void gemm(int m, int n, int k, Operand a, Operand b, boolean add, Operand c) {
+        Tiles tiles = TILES.get();
         cblas_sgemm(
                 CblasRowMajor,
                 a.transposed() ? CblasTrans : CblasNoTrans,
@@ -236,12 +254,12 @@ final class FloatElements implements Elements {
                 n,
                 k,
                 1f,
-                a.buffer().block().floatsAt(a.at()),
+                tiles.left.to(a),
                 a.stride(),
-                b.buffer().block().floatsAt(b.at()),
+                tiles.right.to(b),
                 b.stride(),
                 add ? 1f : 0f,
-                c.buffer().block().floatsAt(c.at()),
+                tiles.result.to(c),
                 c.stride());
     }
 }

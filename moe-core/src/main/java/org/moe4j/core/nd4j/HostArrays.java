@@ -1,5 +1,7 @@
 package org.moe4j.core.nd4j;
 
+import org.bytedeco.javacpp.DoublePointer;
+import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.Pointer;
 import org.moe4j.core.backend.Matrix;
 import org.nd4j.linalg.api.buffer.DataBuffer;
@@ -31,10 +33,9 @@ final class HostArrays {
             return Nd4j.create(type, matrix.rows(), matrix.columns());
         }
         NativeBuffer buffer = matrix.retainBuffer();
-        Pointer memory = type == DataType.FLOAT
-                ? buffer.block().floatsAt(0).capacity(count)
-                : buffer.block().doublesAt(0).capacity(count);
-        DataBuffer data = Nd4j.createBuffer(memory, count, type);
+        Pointer start = buffer.block().start();
+        Pointer memory = type == DataType.FLOAT ? new FloatPointer(start) : new DoublePointer(start);
+        DataBuffer data = Nd4j.createBuffer(memory.capacity(count), count, type);
         Claim.of(data, buffer);
         return Nd4j.create(
                 data, new long[] {matrix.rows(), matrix.columns()}, new long[] {matrix.columns(), 1}, 0, 'c');

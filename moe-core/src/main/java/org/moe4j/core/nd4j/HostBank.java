@@ -18,9 +18,15 @@ final class HostBank implements Bank {
     private final List<Matrix> up;
     private final List<Matrix> down;
     private final HostExperts experts;
+    private final long waveElements;
     private final Claim claim;
 
     HostBank(HostKernels kernels, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+        this(kernels, gate, up, down, WAVE_ELEMENTS);
+    }
+
+    HostBank(HostKernels kernels, List<Matrix> gate, List<Matrix> up, List<Matrix> down, long waveElements) {
+        this.waveElements = waveElements;
         this.kernels = kernels;
         experts = new HostExperts(kernels, gate, up, down);
         claim = Claim.of(this, experts.weights());
@@ -71,7 +77,7 @@ final class HostBank implements Bank {
         try (Lease lease = new Lease()) {
             NativeBuffer target = lease.of(y);
             long perRow = (long) experts.hiddenSize() + experts.intermediateSize() + 1;
-            int wave = (int) Math.max(HostGemm.ROWS, WAVE_ELEMENTS / perRow);
+            int wave = (int) Math.max(1, Math.min(rows.length, waveElements / perRow));
             for (int from = 0; from < rows.length; from += Math.min(wave, rows.length - from)) {
                 int to = from + Math.min(wave, rows.length - from);
                 applyWave(tokens, rows, from, to, groups, target);

@@ -15,8 +15,7 @@ import org.moe4j.core.backend.RowGroups;
  * {@link HostGemm} computes them fastest; nothing is turned until the output.
  */
 final class HostExperts {
-    private final HostKernels kernels;
-    private final HostGemm gemm;
+    private final HostProducts products;
     private final Elements elements;
     private final int hiddenSize;
     private final int intermediateSize;
@@ -26,8 +25,7 @@ final class HostExperts {
     private final Bundle weights;
 
     HostExperts(HostKernels kernels, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
-        this.kernels = kernels;
-        this.gemm = kernels.gemm();
+        this.products = kernels.products();
         this.elements = kernels.elements();
         this.intermediateSize = gate.get(0).rows();
         this.hiddenSize = gate.get(0).columns();
@@ -55,13 +53,17 @@ final class HostExperts {
     /** An N×F matrix as it is stored between the projections, seen from a tile's group. */
     private Operand inner(NativeBuffer buffer, Tile tile) {
         long at = (long) tile.groupFrom() * intermediateSize;
-        boolean transposed = tile.groupRows() >= HostGemm.MANY_ROWS;
+        boolean transposed = isTransposed(tile);
         return new Operand(buffer, at, transposed ? tile.groupRows() : intermediateSize, transposed);
+    }
+
+    private boolean isTransposed(Tile tile) {
+        return !HostGemm.few(tile.groupRows(), Math.max(hiddenSize, intermediateSize));
     }
 
     /** A tile of its own with the same orientation as {@link #inner}. */
     private Operand alone(NativeBuffer buffer, Tile tile) {
-        boolean transposed = tile.groupRows() >= HostGemm.MANY_ROWS;
+        boolean transposed = isTransposed(tile);
         return new Operand(buffer, 0, transposed ? tile.rows() : tile.columns(), transposed);
     }
 
@@ -74,7 +76,7 @@ final class HostExperts {
     }
 
     private void run(List<Runnable> tasks, long cost) {
-        kernels.products(tasks.size(), cost, t -> tasks.get(t).run());
+        products.run(tasks.size(), cost, t -> tasks.get(t).run());
     }
 
     private long cost(RowGroups groups, int products) {
@@ -118,7 +120,7 @@ final class HostExperts {
 
     private void project(Tile tile, Operand x, NativeBuffer weight, Operand y) {
         Operand w = new Operand(weight, 0, hiddenSize, true).fromColumn(tile.column());
-        gemm.product(tile.rows(), tile.columns(), hiddenSize, x.fromRow(tile.firstRow()), w, false, y);
+        products.gemm().product(tile.rows(), tile.columns(), hiddenSize, x.fromRow(tile.firstRow()), w, false, y);
     }
 
     private interface StoredRow {
@@ -143,21 +145,10 @@ final class HostExperts {
         List<Runnable> tasks = new ArrayList<>();
         for (Tile tile : Tile.of(groups, hiddenSize)) {
             Operand w = new Operand(down.get(tile.group()), 0, intermediateSize, true);
-            tasks.add(() -> rowMajor(tile, new Operand[] {inner(hidden, tile)}, new Operand[] {w}, y));
+            tasks.add(() -> products.rowMajor(
+                    tile, intermediateSize, new Operand[] {inner(hidden, tile)}, new Operand[] {w}, y));
         }
         run(tasks, cost(groups, 1));
-    }
-
-    private void rowMajor(Tile tile, Operand[] x, Operand[] w, Operand y) {
-        for (int i = 0; i < x.length; i++) {
-            x[i] = x[i].fromRow(tile.row());
-            w[i] = w[i].fromColumn(tile.column());
-        }
-        try (Lease lease = new Lease()) {
-            NativeBuffer scratch = lease.scratch(HostGemm.scratch(tile.rows(), tile.columns()) * elements.bytes());
-            Operand target = y.fromRow(tile.firstRow()).fromColumn(tile.column());
-            gemm.rowMajor(tile.rows(), tile.columns(), intermediateSize, x, w, scratch, target);
-        }
     }
 
     /** {@code dGate, dUp} from the gradient of the output, stored as gate and up are. */
@@ -173,7 +164,8 @@ final class HostExperts {
         try (Lease lease = new Lease()) {
             Operand d = alone(lease.scratch(tileBytes(tile)), tile);
             Operand w = Operand.of(down.get(tile.group()), 0, intermediateSize).fromColumn(tile.column());
-            gemm.product(tile.rows(), tile.columns(), hiddenSize, dOutput.fromRow(tile.firstRow()), w, false, d);
+            products.gemm()
+                    .product(tile.rows(), tile.columns(), hiddenSize, dOutput.fromRow(tile.firstRow()), w, false, d);
             Operand stored = part(inner(g, tile), tile);
             NativeBlock dGate = Objects.requireNonNull(into.gate()).block();
             NativeBlock dUp = Objects.requireNonNull(into.up()).block();
@@ -200,8 +192,9 @@ final class HostExperts {
         for (Tile tile : Tile.of(groups, hiddenSize)) {
             Operand throughGate = Operand.of(gate.get(tile.group()), 0, hiddenSize);
             Operand throughUp = Operand.of(up.get(tile.group()), 0, hiddenSize);
-            tasks.add(() -> rowMajor(
+            tasks.add(() -> products.rowMajor(
                     tile,
+                    intermediateSize,
                     new Operand[] {inner(dGate, tile), inner(dUp, tile)},
                     new Operand[] {throughGate, throughUp},
                     dInput));
@@ -220,6 +213,6 @@ final class HostExperts {
 
     private void weightGradient(Tile tile, int columns, Operand a, Operand b, List<NativeBuffer> into) {
         Operand y = Operand.of(into.get(tile.group()), 0, columns);
-        kernels.gradient(tile, columns, a, b, y);
+        products.gradient(tile, columns, a, b, y);
     }
 }

@@ -3,24 +3,26 @@ package org.moe4j.core.nd4j;
 /**
  * How a product is given to OpenBLAS; every choice depends on the shape alone, so that the bits do, too.
  *
- * <p>Few rows: the weights are read in blocks of so few columns that OpenBLAS takes its small-matrix kernels, which do
- * not pack the weights first (it does for up to 10⁶ multiplications). Packing would read them at a third of the memory
- * bandwidth.
+ * <p>Few rows: the weights are taken in blocks so small that OpenBLAS uses its small-matrix kernels, which do not pack
+ * the weights first (it does for up to 10⁶ multiplications). Packing would read them at a third of the memory
+ * bandwidth. The blocks are cut so that each is contiguous in memory: of columns where the weights are stored
+ * transposed, of the inner dimension where not (twice as fast as blocks of columns there).
  *
- * <p>Many rows: blocks of 512 columns, and the result is computed transposed, {@code yᵀ = wᵀ · xᵀ}; with 16 to 256
+ * <p>Many rows: blocks of 512 columns, and the result is computed transposed, {@code yᵀ = wᵀ · xᵀ}; with 32 to 256
  * rows that is 10 to 35 % faster than {@code y = x · w}, and more than pays for turning it back.
  */
 final class HostGemm {
-    /** From as many rows on a result is computed transposed. */
-    static final int MANY_ROWS = 16;
-
     /** Columns of a block, and of one task. */
     static final int BLOCK = 512;
 
     /** Rows of one task at most: what bounds its scratch. */
     static final int ROWS = 1024;
 
+    private static final int MANY_ROWS = 32;
     private static final long SMALL_PRODUCT = 1_000_000;
+    private static final int SMALL_BLOCK = 4; // below it the calls themselves begin to show
+    private static final int FEW_TERMS = 16;
+    private static final int GRADIENT_BLOCK = 8;
 
     private final Elements elements;
 
@@ -28,20 +30,39 @@ final class HostGemm {
         this.elements = elements;
     }
 
-    /** Columns that one call to OpenBLAS computes. */
-    static int blockColumns(int rows, int inner) {
-        long columns = SMALL_PRODUCT / Math.max(1, (long) rows * inner);
-        if (rows >= MANY_ROWS || columns < 8) {
-            return BLOCK;
-        }
-        return (int) Math.min(BLOCK, columns < 16 ? 8 : columns / 16 * 16);
+    /** Whether a product with so many rows is one of few rows. */
+    static boolean few(int rows, int inner) {
+        return rows < MANY_ROWS && SMALL_BLOCK * (long) rows * inner <= SMALL_PRODUCT;
+    }
+
+    /** The largest block, a multiple of 16 if possible, with {@code block · others ≤ 10⁶ / share}. */
+    static int smallBlock(long others, int share) {
+        long block = Math.max(SMALL_BLOCK, SMALL_PRODUCT / share / Math.max(1, others));
+        return (int) Math.min(1 << 16, block < 16 ? block : block / 16 * 16);
     }
 
     /** {@code y = x · w (+ y)} with (rows×inner)·(inner×columns), y stored either way. */
     void product(int rows, int columns, int inner, Operand x, Operand w, boolean add, Operand y) {
-        int step = blockColumns(rows, inner);
+        if (y.transposed() || !few(rows, inner)) {
+            byColumns(BLOCK, rows, columns, inner, x, w, add, y);
+        } else if (w.transposed()) {
+            byColumns(smallBlock((long) rows * inner, 1), rows, columns, inner, x, w, add, y);
+        } else {
+            byTerms(smallBlock((long) rows * columns, 2), rows, columns, inner, x, w, add, y);
+        }
+    }
+
+    private void byColumns(int step, int rows, int columns, int inner, Operand x, Operand w, boolean add, Operand y) {
         for (int c = 0; c < columns; c += step) {
-            multiply(rows, Math.min(step, columns - c), inner, x, w.fromColumn(c), add, y.fromColumn(c));
+            int width = Math.min(step, columns - c);
+            multiply(rows, width, inner, x, w.fromColumn(c), add, y.fromColumn(c));
+        }
+    }
+
+    private void byTerms(int step, int rows, int columns, int inner, Operand x, Operand w, boolean add, Operand y) {
+        multiply(rows, columns, Math.min(step, inner), x, w, add, y);
+        for (int k = step; k < inner; k += step) {
+            multiply(rows, columns, Math.min(step, inner - k), x.fromColumn(k), w.fromRow(k), true, y);
         }
     }
 
@@ -66,19 +87,29 @@ final class HostGemm {
         }
     }
 
+    /** {@code y (rows×columns) = aᵀ · b} as a sum over few or many terms; with few, writing y is the whole work. */
+    void gradient(int rows, int columns, int terms, Operand aTransposed, Operand b, Operand y) {
+        boolean small = terms <= FEW_TERMS && GRADIENT_BLOCK * (long) columns * terms <= SMALL_PRODUCT;
+        int step = small ? GRADIENT_BLOCK : Math.max(1, rows);
+        for (int r = 0; r < rows; r += step) {
+            multiply(Math.min(step, rows - r), columns, terms, aTransposed.fromRow(r), b, false, y.fromRow(r));
+        }
+    }
+
     /** Elements of scratch that {@link #rowMajor} needs. */
-    static long scratch(int rows, int columns) {
-        return rows >= MANY_ROWS ? (long) rows * columns : 0;
+    static long scratch(int rows, int columns, int inner) {
+        return few(rows, inner) ? 0 : (long) rows * columns;
     }
 
     /** {@code y = Σ_i x_i · w_i} into a row-major y, through scratch where the transposed way is faster. */
     void rowMajor(int rows, int columns, int inner, Operand[] x, Operand[] w, NativeBuffer scratch, Operand y) {
-        boolean turned = scratch(rows, columns) > 0;
+        boolean turned = scratch(rows, columns, inner) > 0;
         Operand target = turned ? new Operand(scratch, 0, rows, true) : y;
         for (int i = 0; i < x.length; i++) {
             product(rows, columns, inner, x[i], w[i], i > 0, target);
         }
         if (turned) {
+            int stride = y.stride();
             elements.transpose(
                     scratch.block(),
                     0,
@@ -86,7 +117,7 @@ final class HostGemm {
                     /* columns= */ rows,
                     y.buffer().block(),
                     y.at(),
-                    y.stride());
+                    stride);
         }
     }
 }

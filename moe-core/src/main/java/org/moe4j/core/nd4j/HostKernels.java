@@ -5,7 +5,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
-import java.util.function.IntConsumer;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Backend.GateUp;
 import org.moe4j.core.backend.Bank;
@@ -18,15 +17,13 @@ import org.nd4j.linalg.api.ndarray.INDArray;
 final class HostKernels implements Kernels {
     private final Backend backend;
     private final Elements elements;
-    private final Workers workers;
-    private final HostGemm gemm;
+    private final HostProducts products;
     private final HostRows rowLoops;
 
     HostKernels(Backend backend, Elements elements, Workers workers) {
         this.backend = backend;
         this.elements = elements;
-        this.workers = workers;
-        this.gemm = new HostGemm(elements);
+        this.products = new HostProducts(elements, workers);
         this.rowLoops = new HostRows(elements, workers);
     }
 
@@ -38,8 +35,8 @@ final class HostKernels implements Kernels {
         return elements;
     }
 
-    HostGemm gemm() {
-        return gemm;
+    HostProducts products() {
+        return products;
     }
 
     HostRows rowLoops() {
@@ -105,59 +102,21 @@ final class HostKernels implements Kernels {
 
     @Override
     public Matrix groupedMatmul(Matrix a, RowGroups groups, List<Matrix> b, boolean transB, int columns) {
-        int inner = a.columns();
         try (Lease lease = new Lease()) {
-            NativeBuffer left = lease.of(a);
-            List<NativeBuffer> right = lease.of(b);
-            return filled(a.rows(), columns, y -> {
-                List<Tile> tiles = Tile.of(groups, columns);
-                long cost = Cost.product(a.rows(), columns, inner, right.size());
-                products(tiles.size(), cost, t -> {
-                    Tile tile = tiles.get(t);
-                    Operand w = new Operand(right.get(tile.group()), 0, transB ? inner : columns, transB);
-                    rowMajor(tile, inner, Operand.of(left, 0, inner), w, Operand.of(y, 0, columns));
-                });
-            });
-        }
-    }
-
-    /** Runs tasks with products in them in parallel, each product on one thread. */
-    void products(int tasks, long estimatedNanos, IntConsumer task) {
-        if (tasks > 0) {
-            OpenBlas.onOneThreadEach(() -> workers.forEach(tasks, estimatedNanos, task));
-        }
-    }
-
-    private void rowMajor(Tile tile, int inner, Operand x, Operand w, Operand y) {
-        try (Lease lease = new Lease()) {
-            long scratch = HostGemm.scratch(tile.rows(), tile.columns()) * elements.bytes();
-            gemm.rowMajor(
-                    tile.rows(),
-                    tile.columns(),
-                    inner,
-                    new Operand[] {x.fromRow(tile.firstRow())},
-                    new Operand[] {w.fromColumn(tile.column())},
-                    lease.scratch(scratch),
-                    y.fromRow(tile.firstRow()).fromColumn(tile.column()));
+            Operand x = Operand.of(lease.of(a), 0, a.columns());
+            List<NativeBuffer> w = lease.of(b);
+            return filled(a.rows(), columns, y -> products.grouped(groups, x, w, transB, Operand.of(y, 0, columns)));
         }
     }
 
     @Override
     public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
-        int p = a.columns();
-        int q = b.columns();
         try (Lease lease = new Lease()) {
-            Operand left = Operand.of(lease.of(a), 0, p);
-            Operand right = Operand.of(lease.of(b), 0, q);
-            List<Matrix> products = gradients(groups, p, q);
-            List<NativeBuffer> targets = lease.of(products);
-            List<Tile> tiles = Tile.ofGradient(groups, q == 0 ? 0 : p);
-            products(tiles.size(), Cost.product(a.rows(), q, p, groups.count()), t -> {
-                Tile tile = tiles.get(t);
-                Operand y = Operand.of(targets.get(tile.group()), 0, q);
-                gradient(tile, q, left.fromRow(tile.groupFrom()), right.fromRow(tile.groupFrom()), y);
-            });
-            return products;
+            Operand left = Operand.of(lease.of(a), 0, a.columns());
+            Operand right = Operand.of(lease.of(b), 0, b.columns());
+            List<Matrix> y = gradients(groups, a.columns(), b.columns());
+            products.groupedTransA(groups, left, right, lease.of(y));
+            return y;
         }
     }
 
@@ -176,18 +135,6 @@ final class HostKernels implements Kernels {
             }
         }
         return List.copyOf(products);
-    }
-
-    /** {@code y[rows of the tile] = aᵀ[rows of the tile] · b}, summed over the rows of the group. */
-    void gradient(Tile tile, int columns, Operand a, Operand b, Operand y) {
-        gemm.multiply(
-                tile.rows(),
-                columns,
-                tile.groupRows(),
-                a.flipped().fromRow(tile.row()),
-                b,
-                false,
-                y.fromRow(tile.row()));
     }
 
     @Override

@@ -5,8 +5,6 @@ import java.nio.ByteOrder;
 import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import org.bytedeco.javacpp.BytePointer;
-import org.bytedeco.javacpp.DoublePointer;
-import org.bytedeco.javacpp.FloatPointer;
 import org.bytedeco.javacpp.Pointer;
 
 /**
@@ -24,15 +22,15 @@ final class NativeBlock {
     private final Pointer origin; // as the allocator returned it
     private final long bytes;
     private final int segmentShift;
-    private final FloatPointer floatStart;
-    private final DoublePointer doubleStart;
+    private final Pointer start;
+    private final long address;
     private final FloatBuffer[] floats;
     private final DoubleBuffer[] doubles;
 
     private NativeBlock(Pointer origin, Pointer start, long bytes, int segmentShift) {
         this.origin = origin;
-        floatStart = new FloatPointer(start);
-        doubleStart = new DoublePointer(start);
+        this.start = start;
+        this.address = start.address();
         this.bytes = bytes;
         this.segmentShift = segmentShift;
         int segments = Math.toIntExact((bytes + (1L << segmentShift) - 1) >>> segmentShift);
@@ -75,15 +73,12 @@ final class NativeBlock {
 
     /** The first byte. */
     Pointer start() {
-        return floatStart;
+        return start;
     }
 
-    FloatPointer floatsAt(long element) {
-        return new FloatPointer(floatStart).position(element);
-    }
-
-    DoublePointer doublesAt(long element) {
-        return new DoublePointer(doubleStart).position(element);
+    /** Address of an element of the given size. */
+    long address(long element, int bytes) {
+        return address + element * bytes;
     }
 
     void read(long at, float[] into, int from, int count) {

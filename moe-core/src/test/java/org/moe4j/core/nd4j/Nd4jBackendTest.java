@@ -76,7 +76,8 @@ class Nd4jBackendTest {
         assertThat(two).isEqualTo(Nd4jBackend.float32()).hasSameHashCodeAs(Nd4jBackend.float32());
         assertThat(two).isNotEqualTo(Nd4jBackend.float64());
         assertThat(two).isNotEqualTo(Nd4jBackend.of(Precision.FLOAT32, Strategy.DEVICE));
-        assertThat(two.add(two.buffer(1, 1), Nd4jBackend.float32().buffer(1, 1)).toArray()).containsExactly(0);
+        assertThat(two.add(two.buffer(1, 1), Nd4jBackend.float32().buffer(1, 1)).toArray())
+                .containsExactly(0);
         assertThatThrownBy(() -> two.withWorkers(0))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("workers: expected at least 1 but was 0");

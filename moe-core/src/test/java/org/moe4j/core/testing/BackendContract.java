@@ -78,10 +78,11 @@ public abstract class BackendContract extends BankContract {
         Matrix closed = backend().matrix(3, 3, scales9());
         closed.close();
         closed.close();
-        kernels().forEach((name, kernel) -> assertThatThrownBy(() -> kernel.accept(closed))
-                .as(name)
-                .isInstanceOf(IllegalStateException.class)
-                .hasMessage("matrix: expected an open matrix but was closed"));
+        kernels()
+                .forEach((name, kernel) -> assertThatThrownBy(() -> kernel.accept(closed))
+                        .as(name)
+                        .isInstanceOf(IllegalStateException.class)
+                        .hasMessage("matrix: expected an open matrix but was closed"));
         assertClosed(closed::toArray);
         assertClosed(() -> closed.get(0, 0));
         assertClosed(closed::share);
@@ -100,12 +101,13 @@ public abstract class BackendContract extends BankContract {
     @Test
     void kernelsRefuseMatricesOfAnotherBackend() {
         Matrix stranger = foreign().matrix(3, 3, scales9());
-        String wanted = "expected a matrix of " + backend().name() + " but was one of " + foreign().name()
-                + "; convert it with backend.copyOf(";
-        kernels().forEach((name, kernel) -> assertThatThrownBy(() -> kernel.accept(stranger))
-                .as(name)
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContaining(wanted));
+        String wanted = "expected a matrix of " + backend().name() + " but was one of "
+                + foreign().name() + "; convert it with backend.copyOf(";
+        kernels()
+                .forEach((name, kernel) -> assertThatThrownBy(() -> kernel.accept(stranger))
+                        .as(name)
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessageContaining(wanted));
         assertThat(backend().copyOf(stranger).backend()).isEqualTo(backend());
         assertThat(backend()).isNotEqualTo(foreign());
         assertThat(backend().toString()).isEqualTo(backend().name());
@@ -127,8 +129,7 @@ public abstract class BackendContract extends BankContract {
         assertRefused(
                 () -> b.groupedMatmul(a, RowGroups.single(3), List.of(a)),
                 "groups: expected 2 rows (rows of a) but was 3");
-        assertRefused(
-                () -> b.groupedMatmul(a, two, List.of()), "b: expected 1 matrices (one per row group) but was 0");
+        assertRefused(() -> b.groupedMatmul(a, two, List.of()), "b: expected 1 matrices (one per row group) but was 0");
         assertRefused(
                 () -> b.groupedMatmul(a, two, List.of(square)),
                 "b[0]: expected 3 x 2 (columns of a and the other matrices of b) but was 2 x 2");
@@ -160,8 +161,11 @@ public abstract class BackendContract extends BankContract {
                 () -> b.accumulate(1, b.buffer(2, 3), 1, a),
                 "fromRow: expected at most 0 (rows of the buffer less rows of a) but was 1");
         assertRefused(
-                () -> b.accumulate(1, a, 0, a), "buffer: expected a matrix made by backend.buffer but was an immutable matrix");
-        assertRefused(() -> b.prepare(List.of(), List.of(), List.of()), "gate: expected at least 1 expert but was an empty list");
+                () -> b.accumulate(1, a, 0, a),
+                "buffer: expected a matrix made by backend.buffer but was an immutable matrix");
+        assertRefused(
+                () -> b.prepare(List.of(), List.of(), List.of()),
+                "gate: expected at least 1 expert but was an empty list");
         assertThatThrownBy(() -> a.get(2, 0)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> a.get(0, 3)).isInstanceOf(IndexOutOfBoundsException.class);
     }
@@ -195,7 +199,8 @@ public abstract class BackendContract extends BankContract {
                         try (BankPass pass = bank.forward(c.tokens, c.rows, c.groups);
                                 Matrix applied = bank.apply(c.tokens, c.rows, c.groups)) {
                             assertThat(applied.toArray()).containsExactly(output);
-                            assertThat(pass.backward(c.dOutput).input().toArray()).containsExactly(input);
+                            assertThat(pass.backward(c.dOutput).input().toArray())
+                                    .containsExactly(input);
                         }
                     }
                 }));

@@ -114,7 +114,8 @@ public abstract class BankContract extends KernelContract {
             for (int e = 0; e < c.groups.count(); e++) {
                 int from = c.groups.from(e);
                 int to = c.groups.to(e);
-                double[][] x = Arrays.stream(c.rows, from, to).mapToObj(t -> tokens[t]).toArray(double[][]::new);
+                double[][] x =
+                        Arrays.stream(c.rows, from, to).mapToObj(t -> tokens[t]).toArray(double[][]::new);
                 expected.run(c.expert(e), x, Arrays.copyOfRange(dOutput, from, to));
                 double[] input = gradients.input().toArray();
                 double[] part = Arrays.copyOfRange(input, from * c.hiddenSize, to * c.hiddenSize);

@@ -1,5 +1,6 @@
 package org.moe4j.core.testing;
 
+import java.util.List;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import org.moe4j.core.backend.Backend;
@@ -12,7 +13,7 @@ import org.moe4j.core.backend.RowGroups;
  */
 public final class Cases {
     /** Sizes that kernels trip over: nothing, one, around vector widths, and a full block. */
-    public static final int[] SIZES = {0, 1, 2, 3, 7, 8, 17, 64};
+    public static final List<Integer> SIZES = List.of(0, 1, 2, 3, 7, 8, 17, 64);
 
     private final SplittableRandom random;
 
@@ -47,7 +48,7 @@ public final class Cases {
 
     /** One of {@link #SIZES}. */
     public int size() {
-        return SIZES[below(SIZES.length)];
+        return SIZES.get(below(SIZES.size()));
     }
 
     /** Integers in 0 … bound − 1. */
@@ -61,7 +62,7 @@ public final class Cases {
 
     /** All of {@link #SIZES} as groups, in random order, so that empty groups are at the ends and between. */
     public RowGroups allSizes() {
-        int[] sizes = SIZES.clone();
+        int[] sizes = SIZES.stream().mapToInt(size -> size).toArray();
         for (int i = sizes.length - 1; i > 0; i--) {
             int other = below(i + 1);
             int swapped = sizes[i];

@@ -44,14 +44,16 @@ public abstract class KernelContract {
         for (int g = 0; g < groups.count(); g++) {
             b.add(transB ? cases.matrix(backend(), q, p) : cases.matrix(backend(), p, q));
         }
-        Matrix y = transB ? backend().groupedMatmulTransB(a, groups, b) : backend().groupedMatmul(a, groups, b);
+        Matrix y =
+                transB ? backend().groupedMatmulTransB(a, groups, b) : backend().groupedMatmul(a, groups, b);
         assertThat(y.rows()).isEqualTo(groups.rows());
         assertThat(y.columns()).isEqualTo(q);
         double[] left = a.toArray();
         double[] all = y.toArray();
         for (int g = 0; g < groups.count(); g++) {
             int from = groups.from(g);
-            PlainProducts expected = PlainProducts.product(left, from, groups.to(g), p, b.get(g).toArray(), q, transB);
+            PlainProducts expected =
+                    PlainProducts.product(left, from, groups.to(g), p, b.get(g).toArray(), q, transB);
             double[] actual = Arrays.copyOfRange(all, from * q, groups.to(g) * q);
             String what = "group of " + groups.size(g) + ", p " + p + ", q " + q;
             Tolerance.assertWithin(what, actual, expected.values, expected.tolerances(p, u()));
@@ -89,7 +91,9 @@ public abstract class KernelContract {
         RowGroups one = RowGroups.single(5);
         assertSameBits(backend().matmul(a, b), backend().groupedMatmul(a, one, List.of(b)));
         assertSameBits(backend().matmulTransB(a, c), backend().groupedMatmulTransB(a, one, List.of(c)));
-        assertSameBits(backend().matmulTransA(a, d), backend().groupedMatmulTransA(a, d, one).get(0));
+        assertSameBits(
+                backend().matmulTransA(a, d),
+                backend().groupedMatmulTransA(a, d, one).get(0));
         assertSameBits(backend().add(a, a), backend().linearCombination(2, a, 0, a));
         assertThat(backend().groupedMatmul(backend().matrix(0, 3, new double[0]), RowGroups.ofSizes(), List.of()))
                 .matches(y -> y.rows() == 0);
@@ -140,14 +144,17 @@ public abstract class KernelContract {
                 }
                 tolerances[i] = Tolerance.roundings(perRow + 2, u(), gauge);
             }
-            Tolerance.assertWithin("sumRows", backend().sumRows(a, rows, scales, perRow).toArray(), expected, tolerances);
+            Tolerance.assertWithin(
+                    "sumRows", backend().sumRows(a, rows, scales, perRow).toArray(), expected, tolerances);
         }
     }
 
     @Test
     void sumRowsOfNoRowsIsZero() {
         Matrix none = backend().matrix(0, 3, new double[0]);
-        double[] sums = backend().sumRows(none, new int[] {-1, -1, -1, -1}, new double[4], 2).toArray();
+        double[] sums = backend()
+                .sumRows(none, new int[] {-1, -1, -1, -1}, new double[4], 2)
+                .toArray();
         assertThat(sums).containsExactly(new double[6]);
         assertThat(backend().sumRows(none, new int[0], new double[0], 2).rows()).isZero();
     }
@@ -175,10 +182,15 @@ public abstract class KernelContract {
                 dots[i / columns] += x[i] * y[i];
                 dotTolerances[i / columns] += Tolerance.gemm(columns, u(), Math.abs(x[i] * y[i]));
             }
-            double[] scaleTolerances = Arrays.stream(scaled).map(s -> Tolerance.roundings(2, u(), s) * 1.01).toArray();
+            double[] scaleTolerances = Arrays.stream(scaled)
+                    .map(s -> Tolerance.roundings(2, u(), s) * 1.01)
+                    .toArray();
             Tolerance.assertWithin("scaleRows", backend().scaleRows(a, scales).toArray(), scaled, scaleTolerances);
             Tolerance.assertWithin(
-                    "linearCombination", backend().linearCombination(0.3, a, -1.7, b).toArray(), combined, tolerances);
+                    "linearCombination",
+                    backend().linearCombination(0.3, a, -1.7, b).toArray(),
+                    combined,
+                    tolerances);
             Tolerance.assertWithin("rowDots", backend().rowDots(a, b), dots, dotTolerances);
         }
     }
@@ -196,7 +208,9 @@ public abstract class KernelContract {
             Matrix d = cases.matrix(backend(), rows, columns);
             GateUp gradients = backend().swiGluBackward(gate, up, d);
             double[][] actual = {
-                backend().swiGlu(gate, up).toArray(), gradients.gate().toArray(), gradients.up().toArray()
+                backend().swiGlu(gate, up).toArray(),
+                gradients.gate().toArray(),
+                gradients.up().toArray()
             };
             double[] g = gate.toArray();
             double[] v = up.toArray();
@@ -204,7 +218,11 @@ public abstract class KernelContract {
             for (int i = 0; i < g.length; i++) {
                 double s = 1 / (1 + StrictMath.exp(-g[i]));
                 assertNear(actual[0][i], g[i] * s * v[i], 8, g[i] * s * v[i]);
-                assertNear(actual[1][i], w[i] * v[i] * s * (1 + g[i] * (1 - s)), 12, w[i] * v[i] * s * (1 + Math.abs(g[i])));
+                assertNear(
+                        actual[1][i],
+                        w[i] * v[i] * s * (1 + g[i] * (1 - s)),
+                        12,
+                        w[i] * v[i] * s * (1 + Math.abs(g[i])));
                 assertNear(actual[2][i], w[i] * g[i] * s, 8, w[i] * g[i] * s);
             }
         }
@@ -243,7 +261,8 @@ public abstract class KernelContract {
     void firstNonFiniteIsInRowMajorOrder() {
         double[] values = new Cases(3).doubles(7 * 5);
         assertThat(backend().firstNonFinite(backend().matrix(7, 5, values))).isEmpty();
-        assertThat(backend().firstNonFinite(backend().matrix(0, 5, new double[0]))).isEmpty();
+        assertThat(backend().firstNonFinite(backend().matrix(0, 5, new double[0])))
+                .isEmpty();
         values[33] = Double.NaN;
         assertThat(backend().firstNonFinite(backend().matrix(7, 5, values))).hasValue(33);
         values[11] = Double.NEGATIVE_INFINITY;

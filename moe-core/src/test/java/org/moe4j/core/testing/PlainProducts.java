@@ -1,18 +1,35 @@
 package org.moe4j.core.testing;
 
-/** Grouped products as plain loops, each element with its gauge: the sum of the absolute values of its terms. */
+/**
+ * Grouped products as plain loops, each element with its gauge: the sum of the absolute values of its terms. What each
+ * addition and multiplication rounds away is summed beside, so that the result is good enough to judge doubles by.
+ */
 final class PlainProducts {
     final double[] values;
     final double[] gauges;
 
+    private final double[] roundedAway;
+
     private PlainProducts(int elements) {
         values = new double[elements];
+        roundedAway = new double[elements];
         gauges = new double[elements];
     }
 
     private void add(int at, double a, double b) {
-        values[at] += a * b;
-        gauges[at] += Math.abs(a * b);
+        double term = a * b;
+        double sum = values[at] + term;
+        double had = sum - term;
+        roundedAway[at] += Math.fma(a, b, -term) + (values[at] - had) + (term - (sum - had));
+        values[at] = sum;
+        gauges[at] += Math.abs(term);
+    }
+
+    private PlainProducts corrected() {
+        for (int i = 0; i < values.length; i++) {
+            values[i] += roundedAway[i];
+        }
+        return this;
     }
 
     /** Rows {@code from … to − 1} of a (·×p) times b (p×q), or bᵀ with b (q×p). */
@@ -25,7 +42,7 @@ final class PlainProducts {
                 }
             }
         }
-        return y;
+        return y.corrected();
     }
 
     /** {@code aᵀ·b} over rows {@code from … to − 1} of a (·×p) and b (·×q). */
@@ -38,7 +55,7 @@ final class PlainProducts {
                 }
             }
         }
-        return y;
+        return y.corrected();
     }
 
     /** What {@link Tolerance#gemm} allows for sums of k products. */

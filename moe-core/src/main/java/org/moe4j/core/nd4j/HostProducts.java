@@ -1,0 +1,79 @@
+package org.moe4j.core.nd4j;
+
+import java.util.List;
+import java.util.function.IntConsumer;
+import org.moe4j.core.backend.RowGroups;
+
+/** Products of all groups at once, cut into tiles that run in parallel, each on one OpenBLAS thread. */
+final class HostProducts {
+    private final Elements elements;
+    private final Workers workers;
+    private final HostGemm gemm;
+
+    HostProducts(Elements elements, Workers workers) {
+        this.elements = elements;
+        this.workers = workers;
+        this.gemm = new HostGemm(elements);
+    }
+
+    HostGemm gemm() {
+        return gemm;
+    }
+
+    /** Runs tasks with products in them. */
+    void run(int tasks, long estimatedNanos, IntConsumer task) {
+        if (tasks > 0) {
+            OpenBlas.onOneThreadEach(() -> workers.forEach(tasks, estimatedNanos, task));
+        }
+    }
+
+    /** {@code y = x · w_g} for the rows of each group; x and y row-major, their strides are their columns. */
+    void grouped(RowGroups groups, Operand x, List<NativeBuffer> w, boolean transposed, Operand y) {
+        int inner = x.stride();
+        int columns = y.stride();
+        List<Tile> tiles = Tile.of(groups, columns);
+        run(tiles.size(), Cost.product(groups.rows(), columns, inner, w.size()), t -> {
+            Tile tile = tiles.get(t);
+            Operand right = new Operand(w.get(tile.group()), 0, transposed ? inner : columns, transposed);
+            Operand[] left = {x.fromRow(tile.groupFrom())};
+            rowMajor(tile, inner, left, new Operand[] {right}, y);
+        });
+    }
+
+    /**
+     * {@code y = Σ_i x_i · w_i} for one tile, in scratch of its own.
+     *
+     * @param x from the tile's group on
+     * @param w the matrices of the group
+     * @param y row-major, from the first of all rows on
+     */
+    void rowMajor(Tile tile, int inner, Operand[] x, Operand[] w, Operand y) {
+        for (int i = 0; i < x.length; i++) {
+            x[i] = x[i].fromRow(tile.row());
+            w[i] = w[i].fromColumn(tile.column());
+        }
+        long scratch = HostGemm.scratch(tile.rows(), tile.columns(), inner) * elements.bytes();
+        try (Lease lease = new Lease()) {
+            Operand target = y.fromRow(tile.firstRow()).fromColumn(tile.column());
+            gemm.rowMajor(tile.rows(), tile.columns(), inner, x, w, lease.scratch(scratch), target);
+        }
+    }
+
+    /** {@code y_g = aᵀ · b} over the rows of each group that has any; row-major, strides are columns. */
+    void groupedTransA(RowGroups groups, Operand a, Operand b, List<NativeBuffer> y) {
+        int rows = a.stride();
+        int columns = b.stride();
+        List<Tile> tiles = Tile.ofGradient(groups, columns == 0 ? 0 : rows);
+        run(tiles.size(), Cost.product(groups.rows(), columns, rows, groups.count()), t -> {
+            Tile tile = tiles.get(t);
+            Operand target = Operand.of(y.get(tile.group()), 0, columns);
+            gradient(tile, columns, a.fromRow(tile.groupFrom()), b.fromRow(tile.groupFrom()), target);
+        });
+    }
+
+    /** {@code y[rows of the tile] = aᵀ[rows of the tile] · b}, summed over the rows of the group. */
+    void gradient(Tile tile, int columns, Operand a, Operand b, Operand y) {
+        Operand rows = a.flipped().fromRow(tile.row());
+        gemm.gradient(tile.rows(), columns, tile.groupRows(), rows, b, y.fromRow(tile.row()));
+    }
+}

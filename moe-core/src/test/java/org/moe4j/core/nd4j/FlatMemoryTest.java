@@ -1,0 +1,45 @@
+package org.moe4j.core.nd4j;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+class FlatMemoryTest {
+    private static final int WARM_UP = 300;
+    private static final int CALLS = Integer.getInteger("moe.memoryCalls", 2000);
+    private static final long LIMIT_KILOBYTES = 16 << 10;
+
+    /** In a JVM of its own with a small heap, and without the garbage collections that native memory might ask for. */
+    @Test
+    void nativeMemoryStaysFlat() throws IOException, InterruptedException {
+        assumeTrue(
+                Files.isReadable(Path.of("/proc/self/status")),
+                "resident memory is read from /proc, which is not here");
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xms256m",
+                        "-Xmx256m",
+                        "-XX:+AlwaysPreTouch", // or the first use of the heap's pages would be counted
+                        "-XX:+DisableExplicitGC",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        FlatMemoryProgram.class.getName(),
+                        Integer.toString(WARM_UP),
+                        Integer.toString(CALLS))
+                .redirectErrorStream(true)
+                .start();
+        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
+        assertThat(output).startsWith("grown ");
+        assertThat(process.exitValue()).isZero();
+        long grown = Long.parseLong(output.replaceAll("[^-\\d]", ""));
+        System.out.println(CALLS + " forward and backward: resident memory grew by " + grown + " KiB");
+        assertThat(grown).isLessThanOrEqualTo(LIMIT_KILOBYTES);
+    }
+}
