@@ -16,7 +16,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.bytedeco.javacpp.FloatPointer;
 import org.moe4j.core.expert.ExpertShape;
 
-/** The three products of each expert that has rows, one OpenBLAS call each, on weights and rows of its own. */
+/** The three products of each expert that has rows, and nothing else, on weights and rows of its own. */
 final class BareProducts implements AutoCloseable {
     private static final int THREADS = 2;
 
@@ -70,7 +70,7 @@ final class BareProducts implements AutoCloseable {
 
     /** One element of one product, by its definition. */
     void check() {
-        runOnJavaThreads();
+        run(false);
         Expert first = experts.get(0);
         double expected = 0;
         for (int k = 0; k < hidden; k++) {
@@ -81,28 +81,39 @@ final class BareProducts implements AutoCloseable {
         }
     }
 
-    private void run(Expert e) {
-        product(e.rows, width, hidden, e.x, e.gate, e.g);
-        product(e.rows, width, hidden, e.x, e.up, e.u);
-        product(e.rows, hidden, width, e.g, e.down, e.y);
+    private void run(Expert e, boolean blocks) {
+        product(e.rows, width, hidden, e.x, e.gate, e.g, blocks);
+        product(e.rows, width, hidden, e.x, e.up, e.u, blocks);
+        product(e.rows, hidden, width, e.g, e.down, e.y, blocks);
     }
 
-    /** {@code y = x · wᵀ} with x (rows×in), w (out×in). */
-    private static void product(int rows, int out, int in, FloatPointer x, FloatPointer w, FloatPointer y) {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1f, x, in, w, in, 0f, y, out);
+    /**
+     * {@code y = x · wᵀ} with x (rows×in), w (out×in): in one call, or in the blocks of w that OpenBLAS computes fastest (few
+     * rows: so small that it does not pack w first; many: 512 columns of the transposed result).
+     */
+    private static void product(
+            int rows, int out, int in, FloatPointer x, FloatPointer w, FloatPointer y, boolean blocks) {
+        if (!blocks) {
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1f, x, in, w, in, 0f, y, out);
+            return;
+        }
+        int step = rows < 32 ? Math.max(8, Math.min(512, 500_000 / (rows * in))) : 512;
+        for (int from = 0; from < out; from += step) {
+            int columns = Math.min(step, out - from);
+            FloatPointer part = w.getPointer((long) from * in);
+            FloatPointer into = y.getPointer((long) from * rows);
+            cblas_sgemm(
+                    CblasRowMajor, CblasNoTrans, CblasTrans, columns, rows, in, 1f, part, in, x, in, 0f, into, rows);
+        }
     }
 
-    void runOnBlasThreads() {
-        blas_set_num_threads(THREADS);
-        experts.forEach(this::run);
-    }
-
-    void runOnJavaThreads() {
+    /** All products, on two threads of one OpenBLAS thread each. */
+    void run(boolean blocks) {
         blas_set_num_threads(1);
         AtomicInteger next = new AtomicInteger();
         Runnable work = () -> {
             for (int i = next.getAndIncrement(); i < experts.size(); i = next.getAndIncrement()) {
-                run(experts.get(i));
+                run(experts.get(i), blocks);
             }
         };
         Future<?> other = threads.submit(work);
