@@ -1,0 +1,125 @@
+package org.moe4j.bench.layer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.expert.SwiGluWeights;
+import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.core.layer.MoePass;
+import org.moe4j.core.layer.SharedBranch;
+import org.moe4j.core.nd4j.Nd4jBackend;
+import org.moe4j.core.nd4j.Nd4jBackend.Precision;
+import org.moe4j.core.nd4j.Nd4jBackend.Strategy;
+import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.parameter.Initializer;
+import org.moe4j.core.parameter.Parameters;
+import org.moe4j.core.preset.Preset;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.merge.ActiveWidths;
+import org.moe4j.merge.ScaledMerge;
+import org.moe4j.merge.SharedExpertCollapse;
+import org.moe4j.router.RouterConfig;
+import org.moe4j.router.TopKRouter;
+
+/** What a whole layer promises of its backends: the same bits for any number of workers, and no mixing. */
+class LayerOnBackendsTest {
+    private static final Preset PRESET = Preset.named("olmo-study").scaledTo(160, 136);
+    private static final int TOKENS = 300; // enough work that every phase really runs on several threads
+
+    private static MoeLayer layer(Backend backend) {
+        return MoeLayer.of(
+                        TopKRouter.random(RouterConfig.from(PRESET), 160, backend, 1),
+                        SwiGluExperts.random(ExpertShape.routed(PRESET), backend, 2))
+                .withShared(SharedBranch.of(
+                        SwiGluExperts.random(ExpertShape.shared(PRESET).orElseThrow(), backend, 3),
+                        ScaledMerge.olmo(ActiveWidths.of(PRESET))));
+    }
+
+    /** Everything one forward and backward gives, as bits. */
+    private static List<double[]> everything(Backend backend) {
+        List<double[]> values = new ArrayList<>();
+        try (MoeLayer layer = layer(backend);
+                Matrix tokens = Initializer.normal(1).draw(backend, TOKENS, 160, 4);
+                Matrix dOutput = Initializer.normal(1).draw(backend, TOKENS, 160, 5);
+                MoePass pass = layer.forward(tokens);
+                Matrix output = pass.output();
+                Matrix applied = layer.apply(tokens);
+                Gradients gradients = pass.backward(dOutput)) {
+            values.add(output.toArray());
+            values.add(applied.toArray());
+            values.add(gradients.input().toArray());
+            for (String name : gradients.parameters().names()) {
+                values.add(gradients.parameters().get(name).toArray());
+            }
+        }
+        return values;
+    }
+
+    @ParameterizedTest
+    @EnumSource(Precision.class)
+    void theSameBitsRunAfterRunAndForAnyNumberOfWorkers(Precision precision) {
+        Nd4jBackend backend = Nd4jBackend.of(precision, Strategy.HOST);
+        List<double[]> one = everything(backend.withWorkers(1));
+        assertThat(one).hasSize(3 + 1 + 3 * 49);
+        for (int workers : new int[] {1, 2, 4, 2}) {
+            List<double[]> again = everything(backend.withWorkers(workers));
+            for (int i = 0; i < one.size(); i++) {
+                assertThat(again.get(i))
+                        .as("value %d with %d workers", i, workers)
+                        .isEqualTo(one.get(i));
+            }
+        }
+    }
+
+    @Test
+    void mixedBackendsAreRefusedWithTheWayOut() {
+        Backend reference = ReferenceBackend.instance();
+        Backend fast = Nd4jBackend.float64();
+        try (MoeLayer layer = layer(fast);
+                Matrix tokens = Initializer.normal(1).draw(reference, 2, 160, 4);
+                Matrix right = fast.copyOf(tokens);
+                MoePass pass = layer.forward(right)) {
+            assertThatThrownBy(() -> layer.forward(tokens))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("tokens: expected a matrix of Nd4jBackend[float64] but was one of ReferenceBackend; "
+                            + "convert it with backend.copyOf(tokens)");
+            assertThatThrownBy(() -> pass.backward(tokens))
+                    .hasMessage("dOutput: expected a matrix of Nd4jBackend[float64] but was one of ReferenceBackend; "
+                            + "convert it with backend.copyOf(dOutput)");
+            assertThatThrownBy(() -> MoeLayer.of(
+                            TopKRouter.random(RouterConfig.from(PRESET), 160, reference, 1), layer.experts()))
+                    .hasMessageStartingWith("router.weight: expected a matrix of Nd4jBackend[float64]");
+            Parameters mixed = layer.parameters()
+                    .map((name, value) -> name.equals("experts.3.up") ? reference.copyOf(value) : value);
+            assertThatThrownBy(() -> layer.withParameters(mixed))
+                    .hasMessageStartingWith("up: expected a matrix of Nd4jBackend[float64]");
+            pass.output().close();
+        }
+    }
+
+    /** Storage is exact in every precision: the wide expert holds the very numbers of its parts. */
+    @ParameterizedTest
+    @EnumSource(Precision.class)
+    void collapseMovesWeightsWithoutChangingABit(Precision precision) {
+        Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
+        try (SwiGluExperts wide = SwiGluExperts.random(new ExpertShape(1, 24, 19), backend, 1);
+                SwiGluWeights weights = wide.expert(0)) {
+            List<SwiGluWeights> parts = SharedExpertCollapse.split(weights, 7, 1, 11);
+            try (SwiGluWeights joined = SharedExpertCollapse.concatenate(parts)) {
+                assertThat(joined.gate().toArray()).isEqualTo(weights.gate().toArray());
+                assertThat(joined.up().toArray()).isEqualTo(weights.up().toArray());
+                assertThat(joined.down().toArray()).isEqualTo(weights.down().toArray());
+            }
+            parts.forEach(SwiGluWeights::close);
+        }
+    }
+}
