@@ -191,6 +191,16 @@ public final class Preset {
         }
 
         /**
+         * Whether the file gives a value for a key.
+         *
+         * @param key without the section
+         * @return false when it is absent
+         */
+        public boolean has(String key) {
+            return values.get(section + "." + key) != null;
+        }
+
+        /**
          * A whole number that has to be there.
          *
          * @param key without the section
