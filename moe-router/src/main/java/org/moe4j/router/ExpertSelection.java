@@ -1,68 +1,190 @@
 package org.moe4j.router;
 
+import java.util.Arrays;
 import org.moe4j.core.internal.Require;
 
 /**
  * Picks the experts of a token by their choice scores. The order is total: larger score first, and of equal scores
  * (−0 equals +0) the lower index first. Selection has no gradient.
+ *
+ * <p>A router first lets {@link #restrict} overwrite the choice scores of experts that are out of the question, then takes the
+ * K largest with {@link #select(double[], int, int, int[], double[])}.
  */
 public sealed interface ExpertSelection {
+    /** What the choice scores of the experts of closed groups become. */
+    enum ClosedGroups {
+        /** They can never be selected: DeepSeek-V3's released code, Megatron-Core, OLMo-core. */
+        MINUS_INFINITY,
+        /**
+         * For compatibility with Transformers' {@code deepseek_v2} and {@code deepseek_v3} only: a closed expert outranks an open one
+         * whose choice score is negative, which a selection bias (or ranking by logits) can make it.
+         */
+        ZERO
+    }
+
+    /**
+     * Refuses numbers of experts that this selection cannot choose from.
+     *
+     * @param experts E
+     * @param topK K in 1..E
+     */
+    void requireFits(int experts, int topK);
+
+    /**
+     * Room that {@link #restrict} and the selection need, to be used for one token after the other.
+     *
+     * @param topK K in 1..E
+     * @return a fresh array
+     */
+    double[] workspace(int topK);
+
+    /**
+     * Overwrites the choice scores of experts that are out of the question.
+     *
+     * @param choiceScores E numbers of one token, none of them NaN
+     * @param topK K in 1..E
+     * @param workspace from {@link #workspace}, overwritten
+     */
+    void restrict(double[] choiceScores, int topK, double[] workspace);
+
     /**
      * Selects for one token among many.
      *
-     * @param choiceScores E numbers of the token, none of them NaN
+     * @param choiceScores E numbers of the token as {@link #restrict} left them, none of them NaN
      * @param topK K in 1..E
      * @param token 0 ≤ token &lt; T
      * @param into T·K indices; those of the token are overwritten, best first
+     * @param workspace from {@link #workspace}, overwritten
      */
-    void select(double[] choiceScores, int topK, int token, int[] into);
+    default void select(double[] choiceScores, int topK, int token, int[] into, double[] workspace) {
+        TopK.select(choiceScores, topK, token, into, workspace);
+    }
 
     /**
      * Selects for one token.
      *
-     * @param choiceScores E numbers, infinities allowed
+     * @param choiceScores E numbers, infinities allowed; they stay as they are
      * @param topK K in 1..E
      * @return K distinct indices, best first; of equal scores the lower index first
-     * @throws IllegalArgumentException for a K outside 1..E or a score that is NaN
+     * @throws IllegalArgumentException for a K outside 1..E, experts that the groups do not fit, or a score that is NaN
      */
     default int[] select(double[] choiceScores, int topK) {
         Require.inRange("topK", topK, 1, choiceScores.length, "experts");
+        requireFits(choiceScores.length, topK);
         for (int e = 0; e < choiceScores.length; e++) {
             if (Double.isNaN(choiceScores[e])) {
                 throw Require.expected("choiceScores", "numbers that can be compared", "NaN for expert " + e);
             }
         }
+        double[] restricted = choiceScores.clone();
+        double[] workspace = workspace(topK);
+        restrict(restricted, topK, workspace);
         int[] selected = new int[topK];
-        select(choiceScores, topK, 0, selected);
+        select(restricted, topK, 0, selected, workspace);
         return selected;
     }
 
     /** The K largest choice scores of all experts. */
     record PlainTopK() implements ExpertSelection {
-        /**
-         * {@inheritDoc}
-         *
-         * <p>One scan that inserts into the sorted list of the best so far: E comparisons and, for scores in random order,
-         * about K·ln(E/K) insertions; E·K steps at worst.
-         */
         @Override
-        public void select(double[] choiceScores, int topK, int token, int[] into) {
-            int first = token * topK;
-            int last = first + topK - 1;
-            double worst = Double.NEGATIVE_INFINITY; // of a full list
-            for (int e = 0; e < choiceScores.length; e++) {
-                double score = choiceScores[e];
-                if (e >= topK && !(score > worst)) {
-                    continue;
-                }
-                int place = Math.min(first + e, last);
-                while (place > first && choiceScores[into[place - 1]] < score) {
-                    into[place] = into[place - 1];
-                    place--;
-                }
-                into[place] = e;
-                worst = e + 1 >= topK ? choiceScores[into[last]] : worst;
+        public void requireFits(int experts, int topK) {
+            Require.inRange("topK", topK, 1, experts, "experts");
+        }
+
+        @Override
+        public double[] workspace(int topK) {
+            return new double[TopK.LANES];
+        }
+
+        @Override
+        public void restrict(double[] choiceScores, int topK, double[] workspace) {
+            // all experts may be chosen
+        }
+    }
+
+    /**
+     * The K largest choice scores of the best groups. Experts 0 … E/groups − 1 are the first group, and so on; a group is as good as
+     * its {@link GroupScore}, made from the choice scores; of equal groups the lower one is better. With one group, or all
+     * groups kept, nothing is restricted.
+     *
+     * <p>Who: DeepSeek-V2 (3 of 8 groups by their maximum) and DeepSeek-V3 (4 of 8 by their two best):
+     * {@code deepseek-ai/DeepSeek-V3}, {@code inference/model.py}, {@code Gate}.
+     *
+     * @param groups number of groups, at least 1; has to divide E
+     * @param keptGroups how many stay open, in 1..groups; together they need at least K experts
+     * @param groupScore what a group is ranked by
+     * @param closedGroups what the experts of the others get
+     */
+    record GroupLimited(int groups, int keptGroups, GroupScore groupScore, ClosedGroups closedGroups)
+            implements ExpertSelection {
+        /**
+         * Checks the counts.
+         *
+         * @param groups number of groups, at least 1
+         * @param keptGroups how many stay open, in 1..groups
+         * @param groupScore what a group is ranked by
+         * @param closedGroups what the experts of the others get
+         */
+        public GroupLimited {
+            Require.atLeast("groups", groups, 1);
+            Require.inRange("keptGroups", keptGroups, 1, groups, "groups");
+        }
+
+        /**
+         * With closed groups at minus infinity.
+         *
+         * @param groups number of groups, at least 1
+         * @param keptGroups how many stay open, in 1..groups
+         * @param groupScore what a group is ranked by
+         */
+        public GroupLimited(int groups, int keptGroups, GroupScore groupScore) {
+            this(groups, keptGroups, groupScore, ClosedGroups.MINUS_INFINITY);
+        }
+
+        @Override
+        public void requireFits(int experts, int topK) {
+            if (experts % groups != 0) {
+                throw Require.expected("groups", "a divisor of " + experts + " (experts)", groups);
             }
+            int size = experts / groups;
+            if (keptGroups * size < topK) {
+                throw Require.expected(
+                        "keptGroups", "groups with at least " + topK + " experts (topK)", keptGroups + " of " + size);
+            }
+            groupScore.requireFits(size, topK, keptGroups);
+        }
+
+        @Override
+        public double[] workspace(int topK) {
+            return new double[Math.max(TopK.LANES, groups + groupScore.best(topK, keptGroups))];
+        }
+
+        @Override
+        public void restrict(double[] choiceScores, int topK, double[] workspace) {
+            if (keptGroups == groups) {
+                return;
+            }
+            int size = choiceScores.length / groups;
+            int best = groupScore.best(topK, keptGroups);
+            for (int g = 0; g < groups; g++) {
+                workspace[g] = TopK.sumOfBest(choiceScores, g * size, size, best, workspace, groups);
+            }
+            double fill = closedGroups == ClosedGroups.ZERO ? 0 : Double.NEGATIVE_INFINITY;
+            for (int g = 0; g < groups; g++) {
+                if (better(workspace, g) >= keptGroups) {
+                    Arrays.fill(choiceScores, g * size, (g + 1) * size, fill);
+                }
+            }
+        }
+
+        /** Number of groups that come before this one. */
+        private int better(double[] groupScores, int group) {
+            double own = groupScores[group];
+            int better = 0;
+            for (int g = 0; g < groups; g++) {
+                better += groupScores[g] > own || (g < group && groupScores[g] == own) ? 1 : 0;
+            }
+            return better;
         }
     }
 }

@@ -1,19 +1,27 @@
 package org.moe4j.router;
 
-import java.util.Set;
-import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
 
 /**
  * Every convention of a top-k router: {@code w_j = scale · renormalization(score(logits)[selection])}.
  *
+ * <p>The values are independent of each other, with one exception: {@link Renormalization.SoftmaxOfSelected} ranks and weighs
+ * logits, so that another score function than softmax, which would have no part in the routing, is refused with it.
+ *
+ * <p>What is ranked: the scores, or the logits where the {@linkplain Renormalization#ofLogits renormalisation takes logits}, plus the
+ * selection bias. After softmax both give the same experts but where scores are equal by rounding; with groups ranked by
+ * sums, they are different conventions.
+ *
  * @param experts E, at least 1
  * @param topK K in 1..E
  * @param score from logits to scores
- * @param selection from scores to experts
- * @param renormalization from the scores of the selected experts to weights
- * @param scale the model's routed scale, above 0; 1 for none
+ * @param selection from choice scores to experts
+ * @param renormalization from the scores (or logits) of the selected experts to weights
+ * @param scale the model's routed scale, above 0; 1 for none. A scale of 0 is refused: Megatron-Core reads it as no scale
+ * @param selectionBias whether the router has a {@link SelectionBias}
+ * @param logitBias whether the router has a parameter {@code bias} (1×E), added to the logits
+ * @param precision of the logits
  */
 public record RouterConfig(
         int experts,
@@ -21,27 +29,37 @@ public record RouterConfig(
         ScoreFunction score,
         ExpertSelection selection,
         Renormalization renormalization,
-        double scale) {
+        double scale,
+        boolean selectionBias,
+        boolean logitBias,
+        RouterPrecision precision) {
     /**
-     * Checks the numbers.
+     * Checks that the values go together.
      *
      * @param experts E, at least 1
      * @param topK K in 1..E
      * @param score from logits to scores
-     * @param selection from scores to experts
-     * @param renormalization from the scores of the selected experts to weights
+     * @param selection from choice scores to experts
+     * @param renormalization from the scores (or logits) of the selected experts to weights
      * @param scale the model's routed scale, above 0; 1 for none
+     * @param selectionBias whether the router has a selection bias
+     * @param logitBias whether the router has a bias on its logits
+     * @param precision of the logits
      */
     public RouterConfig {
         Require.atLeast("experts", experts, 1);
         Require.inRange("topK", topK, 1, experts, "experts");
+        selection.requireFits(experts, topK);
         if (!(scale > 0) || Double.isInfinite(scale)) {
             throw Require.expected("scale", "a finite number above 0", scale);
+        }
+        if (renormalization.ofLogits() && !(score instanceof ScoreFunction.Softmax)) {
+            throw Require.expected("score", "Softmax[] with " + renormalization + ", which takes logits", score);
         }
     }
 
     /**
-     * Softmax over all experts, the K largest, no renormalisation, no scale.
+     * Softmax over all experts, the K largest, no renormalisation, no scale, no bias.
      *
      * @param experts E, at least 1
      * @param topK K in 1..E
@@ -54,53 +72,35 @@ public record RouterConfig(
                 new ScoreFunction.Softmax(),
                 new ExpertSelection.PlainTopK(),
                 new Renormalization.None(),
-                1.0);
+                1.0,
+                false,
+                false,
+                RouterPrecision.BACKEND);
     }
 
     /**
-     * The router of a preset, from its section {@code router}: {@code topK}, {@code score} (softmax), {@code selection}
-     * (plain), {@code renormalization} (none or sum) and {@code scale}. What is absent is as in {@link #topK}.
+     * The router of a preset, from its section {@code router}. What is absent is as in {@link #topK}.
+     *
+     * <ul>
+     *   <li>{@code topK}, required
+     *   <li>{@code score}: softmax, sigmoid or sqrt-softplus; with sigmoid {@code score.epsilon}
+     *   <li>{@code selection}: plain or group-limited; with groups {@code selection.groups}, {@code selection.keptGroups} and
+     *       {@code selection.groupScore} (max, sum-of-top-N, top-k-per-kept-group), all required, and
+     *       {@code selection.closedGroups} (minus-infinity or zero)
+     *   <li>{@code selectionBias} and {@code logitBias}: true or false
+     *   <li>{@code renormalization}: none, sum, softmax-of-selected or norm; with sum {@code renormalization.epsilon} and
+     *       {@code renormalization.epsilonPlace} (in-sum, per-score or floor); with norm {@code renormalization.p}, required
+     *   <li>{@code scale}: a number above 0
+     *   <li>{@code precision}: backend or double
+     * </ul>
      *
      * @param preset the model's layer
      * @return its router's configuration
-     * @throws IllegalArgumentException for an unknown key, or a value that is none of the known ones
+     * @throws IllegalArgumentException for an unknown key, a value that is none of the known ones, or a key that has no meaning
+     *     beside the others
      */
     public static RouterConfig from(Preset preset) {
-        Preset.Section section = preset.section("router");
-        section.rejectUnknown(Set.of("topK", "score", "selection", "renormalization", "scale"));
-        int experts = ExpertShape.routed(preset).count();
-        return new RouterConfig(
-                experts,
-                section.integer("topK"),
-                score(section),
-                selection(section),
-                renormalization(section),
-                section.decimal("scale", 1.0));
-    }
-
-    private static ScoreFunction score(Preset.Section section) {
-        String name = section.text("score", "softmax");
-        return switch (name) {
-            case "softmax" -> new ScoreFunction.Softmax();
-            default -> throw section.wrong("score", "one of [softmax]", name);
-        };
-    }
-
-    private static ExpertSelection selection(Preset.Section section) {
-        String name = section.text("selection", "plain");
-        return switch (name) {
-            case "plain" -> new ExpertSelection.PlainTopK();
-            default -> throw section.wrong("selection", "one of [plain]", name);
-        };
-    }
-
-    private static Renormalization renormalization(Preset.Section section) {
-        String name = section.text("renormalization", "none");
-        return switch (name) {
-            case "none" -> new Renormalization.None();
-            case "sum" -> new Renormalization.Sum();
-            default -> throw section.wrong("renormalization", "one of [none, sum]", name);
-        };
+        return RouterSection.read(preset);
     }
 
     /**
@@ -110,27 +110,29 @@ public record RouterConfig(
      * @return a changed copy
      */
     public RouterConfig withScore(ScoreFunction other) {
-        return new RouterConfig(experts, topK, other, selection, renormalization, scale);
+        return new RouterConfig(
+                experts, topK, other, selection, renormalization, scale, selectionBias, logitBias, precision);
     }
 
     /**
      * The same with another selection.
      *
-     * @param other from scores to experts
+     * @param other from choice scores to experts
      * @return a changed copy
      */
     public RouterConfig withSelection(ExpertSelection other) {
-        return new RouterConfig(experts, topK, score, other, renormalization, scale);
+        return new RouterConfig(
+                experts, topK, score, other, renormalization, scale, selectionBias, logitBias, precision);
     }
 
     /**
      * The same with another renormalisation.
      *
-     * @param other from the scores of the selected experts to weights
+     * @param other from the scores (or logits) of the selected experts to weights
      * @return a changed copy
      */
     public RouterConfig withRenormalization(Renormalization other) {
-        return new RouterConfig(experts, topK, score, selection, other, scale);
+        return new RouterConfig(experts, topK, score, selection, other, scale, selectionBias, logitBias, precision);
     }
 
     /**
@@ -140,17 +142,19 @@ public record RouterConfig(
      * @return a changed copy
      */
     public RouterConfig withScale(double other) {
-        return new RouterConfig(experts, topK, score, selection, renormalization, other);
+        return new RouterConfig(
+                experts, topK, score, selection, renormalization, other, selectionBias, logitBias, precision);
     }
 
     /**
-     * The same for another number of experts.
+     * The same with another number of experts.
      *
      * @param other E, at least K
      * @return a changed copy
      */
     public RouterConfig withExperts(int other) {
-        return new RouterConfig(other, topK, score, selection, renormalization, scale);
+        return new RouterConfig(
+                other, topK, score, selection, renormalization, scale, selectionBias, logitBias, precision);
     }
 
     /**
@@ -160,6 +164,39 @@ public record RouterConfig(
      * @return a changed copy
      */
     public RouterConfig withTopK(int other) {
-        return new RouterConfig(experts, other, score, selection, renormalization, scale);
+        return new RouterConfig(
+                experts, other, score, selection, renormalization, scale, selectionBias, logitBias, precision);
+    }
+
+    /**
+     * The same with or without a selection bias.
+     *
+     * @param other whether the router has one
+     * @return a changed copy
+     */
+    public RouterConfig withSelectionBias(boolean other) {
+        return new RouterConfig(experts, topK, score, selection, renormalization, scale, other, logitBias, precision);
+    }
+
+    /**
+     * The same with or without a bias on the logits.
+     *
+     * @param other whether the router has one
+     * @return a changed copy
+     */
+    public RouterConfig withLogitBias(boolean other) {
+        return new RouterConfig(
+                experts, topK, score, selection, renormalization, scale, selectionBias, other, precision);
+    }
+
+    /**
+     * The same with another precision of the logits.
+     *
+     * @param other what the product is computed in
+     * @return a changed copy
+     */
+    public RouterConfig withPrecision(RouterPrecision other) {
+        return new RouterConfig(
+                experts, topK, score, selection, renormalization, scale, selectionBias, logitBias, other);
     }
 }

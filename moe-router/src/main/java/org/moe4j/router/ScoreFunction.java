@@ -2,7 +2,7 @@ package org.moe4j.router;
 
 import org.moe4j.core.internal.Require;
 
-/** Turns the E logits of a token into E scores; selection and weights are made from the scores. */
+/** Turns the E logits of a token into E scores, none of them negative; selection and weights are made from the scores. */
 public sealed interface ScoreFunction {
     /**
      * Scores of one token among many.
@@ -61,13 +61,13 @@ public sealed interface ScoreFunction {
         @Override
         public void scores(double[] logits, int token, double[] into) {
             int from = token * into.length;
-            double max = Double.NEGATIVE_INFINITY;
-            for (int e = 0; e < into.length; e++) {
-                max = Math.max(max, logits[from + e]);
+            double max = logits[from];
+            for (int e = 1; e < into.length; e++) {
+                max = logits[from + e] > max ? logits[from + e] : max;
             }
             double sum = 0;
             for (int e = 0; e < into.length; e++) {
-                into[e] = StrictMath.exp(logits[from + e] - max); // the same choice of experts on every JVM
+                into[e] = Exponential.of(logits[from + e] - max);
                 sum += into[e];
             }
             for (int e = 0; e < into.length; e++) {
@@ -84,6 +84,98 @@ public sealed interface ScoreFunction {
             }
             for (int e = 0; e < scores.length; e++) {
                 dLogits[from + e] += scores[e] * (dScores[e] - mean);
+            }
+        }
+    }
+
+    /**
+     * {@code s_e = 1/(1 + e^(−l_e)) + epsilon}: each expert for itself. The sigmoid is right to a few units in the last place for
+     * every logit, down to where it becomes 0 near −745.
+     *
+     * <p>Derivative: {@code dl = ds · σ(l) · σ(−l)}; the epsilon has none.
+     *
+     * <p>Who: without epsilon DeepSeek-V3 ({@code deepseek-ai/DeepSeek-V3}, {@code inference/model.py}, {@code Gate}) and
+     * Megatron-Core ({@code moe_utils.py}); with 1e-7 OLMo-core ({@code nn/moe/router.py}).
+     *
+     * @param epsilon added to every score before selection and weights; 0 for none
+     */
+    record Sigmoid(double epsilon) implements ScoreFunction {
+        /**
+         * Checks the epsilon.
+         *
+         * @param epsilon added to every score; 0 for none
+         */
+        public Sigmoid {
+            if (!(epsilon >= 0) || Double.isInfinite(epsilon)) {
+                throw Require.expected("epsilon", "a finite number of at least 0", epsilon);
+            }
+        }
+
+        /** Without an epsilon. */
+        public Sigmoid() {
+            this(0);
+        }
+
+        @Override
+        public void scores(double[] logits, int token, double[] into) {
+            int from = token * into.length;
+            for (int e = 0; e < into.length; e++) {
+                into[e] = 1 + Exponential.of(-logits[from + e]);
+            }
+            for (int e = 0; e < into.length; e++) {
+                into[e] = 1 / into[e] + epsilon;
+            }
+            for (int e = 0; e < into.length; e++) {
+                if (logits[from + e] < -700) { // the quotient loses its bits as e^−l overflows
+                    into[e] = StrictMath.exp(logits[from + e]) + epsilon;
+                }
+            }
+        }
+
+        @Override
+        public void logitGradients(double[] logits, int token, double[] scores, double[] dScores, double[] dLogits) {
+            int from = token * scores.length;
+            for (int e = 0; e < scores.length; e++) {
+                if (dScores[e] != 0) { // nothing comes from experts that were not selected
+                    double power = Exponential.of(-Math.abs(logits[from + e]));
+                    dLogits[from + e] += dScores[e] * (power / ((1 + power) * (1 + power)));
+                }
+            }
+        }
+    }
+
+    /**
+     * {@code s_e = √ln(1 + e^(l_e))}: each expert for itself, without an upper bound. Below −37 it is {@code e^(l/2)}, which
+     * is the same in double and does not become 0 before −1490.
+     *
+     * <p>Derivative: {@code dl = ds · σ(l) / (2·s)}, and below −37 {@code dl = ds · s/2}: no division by a score that vanishes.
+     *
+     * @see <a href="https://github.com/NVIDIA/Megatron-LM/blob/main/megatron/core/transformer/moe/moe_utils.py">Megatron-Core,
+     *     score function {@code sqrtsoftplus}</a>
+     */
+    record SqrtSoftplus() implements ScoreFunction {
+        private static final double TAIL = -37; // e^−37 < 2^−53: ln(1 + e^l) is e^l
+
+        @Override
+        public void scores(double[] logits, int token, double[] into) {
+            int from = token * into.length;
+            for (int e = 0; e < into.length; e++) {
+                double logit = logits[from + e];
+                into[e] = logit < TAIL
+                        ? Exponential.of(logit / 2)
+                        : Math.sqrt(Math.max(logit, 0) + StrictMath.log1p(Exponential.of(-Math.abs(logit))));
+            }
+        }
+
+        @Override
+        public void logitGradients(double[] logits, int token, double[] scores, double[] dScores, double[] dLogits) {
+            int from = token * scores.length;
+            for (int e = 0; e < scores.length; e++) {
+                if (dScores[e] != 0) {
+                    double logit = logits[from + e];
+                    double slope = logit < TAIL ? scores[e] / 2 : 1 / (1 + Exponential.of(-logit)) / (2 * scores[e]);
+                    dLogits[from + e] += dScores[e] * slope;
+                }
             }
         }
     }

@@ -1,5 +1,6 @@
 package org.moe4j.router;
 
+import java.util.Optional;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
@@ -20,13 +21,21 @@ public final class TopKPass implements RouterPass {
     private final RouterConfig config;
     private final Matrix tokens;
     private final Matrix weight;
+    private final Optional<SelectionBias> selectionBias;
     private final double[] logits;
     private final Routing routing;
 
-    TopKPass(RouterConfig config, Matrix tokens, Matrix weight, double[] logits, Routing routing) {
+    TopKPass(
+            RouterConfig config,
+            Matrix tokens,
+            Matrix weight,
+            Optional<SelectionBias> selectionBias,
+            double[] logits,
+            Routing routing) {
         this.config = config;
         this.tokens = tokens;
         this.weight = weight;
+        this.selectionBias = selectionBias;
         this.logits = logits;
         this.routing = routing;
     }
@@ -67,14 +76,31 @@ public final class TopKPass implements RouterPass {
     }
 
     /**
+     * What the experts were ranked by: scores, or logits where the renormalisation takes logits, plus the selection bias, with the fill
+     * for experts of closed groups.
+     *
+     * @return T·E numbers, token after token; a copy
+     */
+    public double[] choiceScores() {
+        int experts = config.experts();
+        double[] all = new double[logits.length];
+        TokenChoice choice = new TokenChoice(config, selectionBias);
+        for (int t = 0; t < routing.tokens(); t++) {
+            System.arraycopy(choice.choiceScores(logits, t), 0, all, t * experts, experts);
+        }
+        return all;
+    }
+
+    /**
      * {@inheritDoc}
      *
      * <p>Undoes scale, renormalisation and selection, then the score function; with the gradient {@code dL} of the logits,
-     * {@code dX = dL · W_r} and {@code dW_r = dLᵀ · X}.
+     * {@code dX = dL · W_r} and {@code dW_r = dLᵀ · X}; the bias on the logits gets the sum of the rows of {@code dL}. A selection bias
+     * has no gradient.
      *
      * @param dWeights T·K numbers, token after token and rank after rank
      * @param dLogits T·E numbers or none
-     * @return input (T×D) and {@code weight} (E×D), both the caller's
+     * @return input (T×D), {@code weight} (E×D) and, with {@code logitBias}, {@code bias} (1×E), all the caller's
      */
     @Override
     public Gradients backward(double[] dWeights, double[] dLogits) {
@@ -87,24 +113,47 @@ public final class TopKPass implements RouterPass {
         Backend backend = weight.backend();
         try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
             Matrix dWeight = backend.matmulTransA(dAll, tokens);
-            return new Gradients(backend.matmul(dAll, weight), Parameters.of("weight", dWeight));
+            Parameters dParameters = Parameters.of("weight", dWeight);
+            if (config.logitBias()) {
+                dParameters = dParameters.and(Parameters.of("bias", backend.matrix(1, config.experts(), rowSum(all))));
+            }
+            return new Gradients(backend.matmul(dAll, weight), dParameters);
         }
+    }
+
+    private double[] rowSum(double[] rows) {
+        double[] sum = new double[config.experts()];
+        for (int i = 0; i < rows.length; i++) {
+            sum[i % sum.length] += rows[i];
+        }
+        return sum;
     }
 
     private void addLogitGradients(double[] dWeights, double[] dLogits) {
         int topK = config.topK();
-        double[] scores = new double[config.experts()];
-        double[] dScores = new double[config.experts()];
+        int experts = config.experts();
+        boolean ofLogits = config.renormalization().ofLogits();
+        double[] scores = new double[experts];
+        double[] dScores = new double[experts];
         double[] selected = new double[topK];
         double[] dSlots = new double[topK];
         double[] dSelected = new double[topK];
         for (int t = 0; t < routing.tokens(); t++) {
-            config.score().scores(logits, t, scores);
+            if (!ofLogits) {
+                config.score().scores(logits, t, scores);
+            }
             for (int rank = 0; rank < topK; rank++) {
-                selected[rank] = scores[routing.expert(t, rank)];
+                int expert = routing.expert(t, rank);
+                selected[rank] = ofLogits ? logits[t * experts + expert] : scores[expert];
                 dSlots[rank] = config.scale() * dWeights[t * topK + rank];
             }
             config.renormalization().scoreGradients(selected, dSlots, dSelected);
+            if (ofLogits) {
+                for (int rank = 0; rank < topK; rank++) {
+                    dLogits[t * experts + routing.expert(t, rank)] += dSelected[rank];
+                }
+                continue;
+            }
             for (int rank = 0; rank < topK; rank++) {
                 dScores[routing.expert(t, rank)] = dSelected[rank];
             }

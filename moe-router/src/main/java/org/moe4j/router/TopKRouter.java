@@ -1,5 +1,6 @@
 package org.moe4j.router;
 
+import java.util.Optional;
 import java.util.Set;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
@@ -12,41 +13,76 @@ import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
 
 /**
- * A linear router: logits {@code L = X · W_rᵀ}, then scores, the K best experts, renormalisation and scale, as a
- * {@link RouterConfig} names them. A token's experts are ordered by descending score, equal scores by index.
+ * A linear router: logits {@code L = X · W_rᵀ} (plus a bias), then scores, the K best experts, renormalisation and scale, as a
+ * {@link RouterConfig} names them. A token's experts are ordered by descending choice score, equal ones by index.
  *
- * <p>The product carries the backend's rounding; everything after it is {@code double} on the host. A router is
- * immutable and may be used by several threads at once. It has a handle of its own on its weight.
+ * <p>The product carries the rounding of the {@link RouterPrecision}; everything after it is {@code double} on the host. A router
+ * is immutable and may be used by several threads at once. It has handles of its own on its weight and bias.
  */
 public final class TopKRouter implements Router {
     private static final String WEIGHT = "weight";
+    private static final String BIAS = "bias";
 
     private final RouterConfig config;
     private final Matrix weight;
+    private final Optional<Matrix> bias;
+    private final Optional<SelectionBias> selectionBias;
 
-    private TopKRouter(RouterConfig config, Matrix weight) {
+    private TopKRouter(
+            RouterConfig config, Matrix weight, Optional<Matrix> bias, Optional<SelectionBias> selectionBias) {
         this.config = config;
         this.weight = weight;
+        this.bias = bias;
+        this.selectionBias = selectionBias;
     }
 
     /**
-     * A router with a given weight.
+     * A router with a given weight and no bias on its logits. A selection bias starts at zero.
      *
      * @param config its conventions
      * @param weight (E×D), as in checkpoints; the handle stays the caller's and may be closed
      * @return the router
      */
     public static TopKRouter of(RouterConfig config, Matrix weight) {
+        checkWeight(config, weight);
+        if (config.logitBias()) {
+            throw Require.expected(BIAS, "a matrix 1 x " + config.experts() + " (config.logitBias)", "absent");
+        }
+        return new TopKRouter(config, weight.share(), Optional.empty(), initialBias(config));
+    }
+
+    /**
+     * A router with a given weight and a bias on its logits. A selection bias starts at zero.
+     *
+     * @param config its conventions, with {@code logitBias}
+     * @param weight (E×D), as in checkpoints; the handle stays the caller's and may be closed
+     * @param bias (1×E); the handle stays the caller's and may be closed
+     * @return the router
+     */
+    public static TopKRouter of(RouterConfig config, Matrix weight, Matrix bias) {
+        checkWeight(config, weight);
+        if (!config.logitBias()) {
+            throw Require.expected("config.logitBias", "true with a bias on the logits", false);
+        }
+        KernelChecks.owner(BIAS, bias, weight.backend());
+        KernelChecks.shape(BIAS, bias, 1, config.experts(), "one number per expert");
+        return new TopKRouter(config, weight.share(), Optional.of(bias.share()), initialBias(config));
+    }
+
+    private static void checkWeight(RouterConfig config, Matrix weight) {
         Require.count(WEIGHT, weight.rows(), config.experts(), "rows (experts)");
         if (weight.columns() < 1) {
             throw Require.expected(WEIGHT, "at least 1 column (hidden size)", weight.columns());
         }
-        return new TopKRouter(config, weight.share());
+    }
+
+    private static Optional<SelectionBias> initialBias(RouterConfig config) {
+        return config.selectionBias() ? Optional.of(SelectionBias.zeros(config.experts())) : Optional.empty();
     }
 
     /**
      * A random router: normal with standard deviation {@code 1/√D}, so that logits of unit-variance tokens have unit
-     * variance.
+     * variance. Biases start at zero.
      *
      * @param config its conventions
      * @param hiddenSize D, at least 1
@@ -60,7 +96,7 @@ public final class TopKRouter implements Router {
     }
 
     /**
-     * A random router.
+     * A random router. Biases start at zero.
      *
      * @param config its conventions
      * @param hiddenSize D, at least 1
@@ -72,7 +108,32 @@ public final class TopKRouter implements Router {
     public static TopKRouter random(
             RouterConfig config, int hiddenSize, Backend backend, long seed, Initializer initializer) {
         Require.atLeast("hiddenSize", hiddenSize, 1);
-        return new TopKRouter(config, initializer.draw(backend, config.experts(), hiddenSize, seed));
+        Matrix drawn = initializer.draw(backend, config.experts(), hiddenSize, seed);
+        Optional<Matrix> zeros = config.logitBias()
+                ? Optional.of(backend.matrix(1, config.experts(), new double[config.experts()]))
+                : Optional.empty();
+        return new TopKRouter(config, drawn, zeros, initialBias(config));
+    }
+
+    /**
+     * The same router with a selection bias; its configuration says so then, if it did not before.
+     *
+     * @param other E values
+     * @return a new router with handles of its own on the same parameters
+     */
+    public TopKRouter withSelectionBias(SelectionBias other) {
+        Require.count("selectionBias", other.experts(), config.experts(), "values (experts)");
+        return new TopKRouter(
+                config.withSelectionBias(true), weight.share(), bias.map(Matrix::share), Optional.of(other));
+    }
+
+    /**
+     * The selection bias in effect.
+     *
+     * @return empty without one
+     */
+    public Optional<SelectionBias> selectionBias() {
+        return selectionBias;
     }
 
     /**
@@ -103,40 +164,20 @@ public final class TopKRouter implements Router {
      */
     @Override
     public TopKPass route(Matrix tokens, RoutingContext context) {
-        Backend backend = weight.backend();
         Require.count("tokens", tokens.columns(), weight.columns(), "columns (hidden size of the router)");
-        KernelChecks.owner("tokens", tokens, backend);
+        KernelChecks.owner("tokens", tokens, weight.backend());
         context.requireTokens(tokens.rows());
-        double[] logits;
-        try (Matrix product = backend.matmulTransB(tokens, weight)) {
-            logits = product.toArray();
-        }
-        requireFinite(logits);
-        return new TopKPass(config, tokens, weight, logits, routing(logits, tokens.rows()));
-    }
-
-    private void requireFinite(double[] logits) {
-        for (int i = 0; i < logits.length; i++) {
-            if (!Double.isFinite(logits[i])) {
-                throw new ArithmeticException("router logits: expected finite values but token " + i / config.experts()
-                        + ", expert " + i % config.experts() + " is " + logits[i]);
-            }
-        }
+        double[] logits = RouterLogits.of(config.precision(), tokens, weight, bias);
+        return new TopKPass(config, tokens, weight, selectionBias, logits, routing(logits, tokens.rows()));
     }
 
     private Routing routing(double[] logits, int tokens) {
         int topK = config.topK();
         int[] experts = new int[Require.elements(tokens, topK)];
         double[] weights = new double[experts.length];
-        double[] scores = new double[config.experts()];
-        double[] selected = new double[topK];
+        TokenChoice choice = new TokenChoice(config, selectionBias);
         for (int t = 0; t < tokens; t++) {
-            config.score().scores(logits, t, scores);
-            config.selection().select(scores, topK, t, experts);
-            for (int rank = 0; rank < topK; rank++) {
-                selected[rank] = scores[experts[t * topK + rank]];
-            }
-            config.renormalization().weights(selected, t, weights);
+            choice.route(logits, t, experts, weights);
         }
         if (config.scale() != 1) {
             for (int slot = 0; slot < weights.length; slot++) {
@@ -167,33 +208,43 @@ public final class TopKRouter implements Router {
     }
 
     /**
-     * The weight; the handle belongs to the caller.
+     * Weight and bias; the handles belong to the caller. A selection bias is no parameter.
      *
-     * @return {@code weight} (E×D)
+     * @return {@code weight} (E×D), and {@code bias} (1×E) with {@code logitBias}
      */
     @Override
     public Parameters parameters() {
-        return Parameters.of(WEIGHT, weight.share());
+        Parameters parameters = Parameters.of(WEIGHT, weight.share());
+        return bias.map(b -> parameters.and(Parameters.of(BIAS, b.share()))).orElse(parameters);
     }
 
     /**
-     * A router with another weight.
+     * A router with other parameters and the same selection bias.
      *
-     * @param parameters {@code weight} (E×D)
+     * @param parameters {@code weight} (E×D), and {@code bias} (1×E) with {@code logitBias}
      * @return a new router
      */
     @Override
     public TopKRouter withParameters(Parameters parameters) {
-        Matrix other = parameters.requireNames(Set.of(WEIGHT)).get(WEIGHT);
+        parameters.requireNames(bias.isPresent() ? Set.of(WEIGHT, BIAS) : Set.of(WEIGHT));
+        Matrix other = parameters.get(WEIGHT);
         KernelChecks.owner(WEIGHT, other, weight.backend());
         KernelChecks.shape(WEIGHT, other, weight.rows(), weight.columns(), "shape of the weight it replaces");
-        return of(config, other);
+        Optional<Matrix> otherBias = Optional.empty();
+        if (bias.isPresent()) {
+            Matrix given = parameters.get(BIAS);
+            KernelChecks.owner(BIAS, given, weight.backend());
+            KernelChecks.shape(BIAS, given, 1, config.experts(), "shape of the bias it replaces");
+            otherBias = Optional.of(given.share());
+        }
+        return new TopKRouter(config, other.share(), otherBias, selectionBias);
     }
 
-    /** Gives up the router's handle on its weight; doing so again changes nothing. No pass can go backward then. */
+    /** Gives up the router's handles; doing so again changes nothing. No pass can go backward then. */
     @Override
     public void close() {
         weight.close();
+        bias.ifPresent(Matrix::close);
     }
 
     @Override

@@ -58,7 +58,7 @@ class ExpertSelectionTest {
     @Test
     void aTokenAmongManyWritesItsOwnSlots() {
         int[] into = {9, 9, 9, 9, 9, 9};
-        PLAIN.select(new double[] {1, 3, 2}, 2, 1, into);
+        PLAIN.select(new double[] {1, 3, 2}, 2, 1, into, PLAIN.workspace(2));
         assertThat(into).containsExactly(9, 9, 1, 2, 9, 9);
     }
 

@@ -17,7 +17,18 @@ class RenormalizationTest {
     private static final Renormalization SUM = new Renormalization.Sum();
 
     static Stream<Renormalization> all() {
-        return Stream.of(NONE, SUM);
+        return Stream.of(
+                NONE,
+                SUM,
+                new Renormalization.SoftmaxOfSelected(),
+                new Renormalization.Sum(.3, Renormalization.EpsilonPlace.IN_SUM),
+                new Renormalization.Sum(.3, Renormalization.EpsilonPlace.PER_SCORE),
+                new Renormalization.Sum(.3, Renormalization.EpsilonPlace.FLOOR),
+                new Renormalization.Sum(30, Renormalization.EpsilonPlace.FLOOR),
+                new Renormalization.Norm(.5),
+                new Renormalization.Norm(1),
+                new Renormalization.Norm(2),
+                new Renormalization.Norm(3.7));
     }
 
     @Test
@@ -74,6 +85,90 @@ class RenormalizationTest {
                 selected);
         assertThat(FiniteDifferences.worst(analytic, numeric, FiniteDifferences.norm(analytic)))
                 .isLessThanOrEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @MethodSource("all")
+    void weightsEqualTheirDefinition(Renormalization renormalization) {
+        double[] selected = new SplittableRandom(6).doubles(5, .1, 1).toArray();
+        double[] expected = TokenwiseRouting.weights(renormalization, selected, selected, new int[] {0, 1, 2, 3, 4});
+        assertThat(renormalization.weights(selected)).containsExactly(expected, within(1e-15));
+        double sum = Arrays.stream(renormalization.weights(selected)).sum();
+        if (renormalization.unitSum()) {
+            assertThat(sum).isCloseTo(1, within(1e-15));
+        }
+    }
+
+    @Test
+    void onlyExactUnitSumsAreCalledSo() {
+        assertThat(all().map(Renormalization::unitSum))
+                .containsExactly(false, true, true, false, true, false, false, false, true, false, false);
+        assertThat(all().filter(Renormalization::ofLogits)).containsExactly(new Renormalization.SoftmaxOfSelected());
+    }
+
+    @Test
+    void epsilonsEnterWhereTheySay() {
+        double[] scores = {3, 1};
+        assertThat(sum(4, Renormalization.EpsilonPlace.IN_SUM).weights(scores)).containsExactly(.375, .125);
+        assertThat(sum(2, Renormalization.EpsilonPlace.PER_SCORE).weights(scores))
+                .containsExactly(.625, .375);
+        assertThat(sum(8, Renormalization.EpsilonPlace.FLOOR).weights(scores)).containsExactly(.375, .125);
+        assertThat(sum(2, Renormalization.EpsilonPlace.FLOOR).weights(scores)).containsExactly(.75, .25);
+    }
+
+    @Test
+    void epsilonsDecideWhatScoresOfZeroBecome() {
+        double[] zeros = {0, 0};
+        assertThat(sum(1e-20, Renormalization.EpsilonPlace.IN_SUM).weights(zeros))
+                .containsExactly(0, 0);
+        assertThat(sum(1e-20, Renormalization.EpsilonPlace.FLOOR).weights(zeros))
+                .containsExactly(0, 0);
+        assertThat(sum(1e-7, Renormalization.EpsilonPlace.PER_SCORE).weights(zeros))
+                .containsExactly(.5, .5);
+        assertThatThrownBy(() -> new Renormalization.Norm(2).weights(zeros))
+                .isInstanceOf(ArithmeticException.class)
+                .hasMessage("router weights: expected selected scores with a sum other than 0 but token 0 has 0.0");
+        assertThatThrownBy(() -> new Renormalization.Norm(1e-3).weights(new double[] {1, 1, 1}))
+                .isInstanceOf(ArithmeticException.class)
+                .hasMessage("router weights: expected selected scores with a finite norm but token 0 has Infinity");
+    }
+
+    @Test
+    void withoutAnEpsilonThePlaceHasNoMeaning() {
+        assertThat(sum(0, Renormalization.EpsilonPlace.FLOOR)).isEqualTo(SUM);
+        for (double bad : new double[] {-1e-9, Double.NaN, Double.POSITIVE_INFINITY}) {
+            assertThatThrownBy(() -> sum(bad, Renormalization.EpsilonPlace.IN_SUM))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("epsilon: expected a finite number of at least 0 but was " + bad);
+        }
+    }
+
+    private static Renormalization sum(double epsilon, Renormalization.EpsilonPlace place) {
+        return new Renormalization.Sum(epsilon, place);
+    }
+
+    @Test
+    void normsAreRelativeToTheLargestSoThatNothingOverflows() {
+        assertThat(new Renormalization.Norm(2).weights(new double[] {3, 4})).containsExactly(.6, .8);
+        assertThat(new Renormalization.Norm(2).weights(new double[] {3e-200, 4e-200}))
+                .containsExactly(new double[] {.6, .8}, within(1e-15));
+        assertThat(new Renormalization.Norm(3).weights(new double[] {1e150, 0})).containsExactly(1, 0);
+        assertThat(new Renormalization.Norm(.5).scoreGradients(new double[] {1, 0}, new double[] {1, 1}))
+                .containsExactly(0, 1);
+        for (double bad : new double[] {0, -1, Double.NaN, Double.POSITIVE_INFINITY}) {
+            assertThatThrownBy(() -> new Renormalization.Norm(bad))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("p: expected a finite number above 0 but was " + bad);
+        }
+    }
+
+    @Test
+    void softmaxOfSelectedNeedsNoSumOfAll() {
+        Renormalization softmax = new Renormalization.SoftmaxOfSelected();
+        assertThat(softmax.weights(new double[] {-1e4, -1e4})).containsExactly(.5, .5);
+        assertThat(softmax.weights(new double[] {1e4, -1e4})).containsExactly(1, 0);
+        assertThat(softmax.weights(new double[] {-5})).containsExactly(1);
+        assertThat(softmax.scoreGradients(new double[] {-5}, new double[] {3})).containsExactly(0);
     }
 
     @Test

@@ -55,7 +55,10 @@ class RouterConfigTest {
                         new ScoreFunction.Softmax(),
                         new ExpertSelection.PlainTopK(),
                         new Renormalization.Sum(),
-                        2.5));
+                        2.5,
+                        false,
+                        false,
+                        RouterPrecision.BACKEND));
     }
 
     @Test
@@ -70,10 +73,12 @@ class RouterConfigTest {
                 "router.topK = 65|topK: expected 1..64 (experts) but was 65",
                 "router.topk = 2|preset test: unknown key router.topk; did you mean router.topK?",
                 "router.scale = 2|preset test: expected a value for router.topK but was absent",
-                "router.topK = 1\\nrouter.score = tanh|preset test: router.score: expected one of [softmax] but was tanh",
-                "router.topK = 1\\nrouter.selection = best|preset test: router.selection: expected one of [plain] but was best",
+                "router.topK = 1\\nrouter.score = tanh|preset test: router.score: expected"
+                        + " one of [sigmoid, softmax, sqrt-softplus] but was tanh",
+                "router.topK = 1\\nrouter.selection = best|preset test: router.selection: expected"
+                        + " one of [group-limited, plain] but was best",
                 "router.topK = 1\\nrouter.renormalization = l2"
-                        + "|preset test: router.renormalization: expected one of [none, sum] but was l2",
+                        + "|preset test: router.renormalization: expected one of [none, norm, softmax-of-selected, sum] but was l2",
                 "router.topK = 1\\nrouter.scale = 0|scale: expected a finite number above 0 but was 0.0",
             })
     void aBadPresetIsRefused(String router, String message) {

@@ -1,0 +1,47 @@
+package org.moe4j.router;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.SplittableRandom;
+import java.util.stream.DoubleStream;
+import org.junit.jupiter.api.Test;
+
+class ExponentialTest {
+    private static double worst(DoubleStream points) {
+        return points.map(x -> {
+                    double expected = StrictMath.exp(x);
+                    return Math.abs(Exponential.of(x) - expected) / Math.ulp(expected);
+                })
+                .max()
+                .orElseThrow();
+    }
+
+    @Test
+    void isWithinTwoUnitsOfStrictMathEverywhere() {
+        SplittableRandom random = new SplittableRandom(1);
+        assertThat(worst(random.doubles(1_000_000, -750, 709))).isLessThanOrEqualTo(2);
+        assertThat(worst(random.doubles(1_000_000, -40, 0))).isLessThanOrEqualTo(2);
+        assertThat(worst(random.doubles(1_000_000, -1e-3, 1e-3))).isLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void isRightAtAndBesideEveryStepOfTheTable() {
+        assertThat(worst(DoubleStream.iterate(-20, step -> step < 20, step -> step + 1.0 / 4096)
+                        .map(step -> step * 0.6931471805599453)
+                        .flatMap(x -> DoubleStream.of(Math.nextDown(x), x, Math.nextUp(x)))))
+                .isLessThanOrEqualTo(2);
+    }
+
+    @Test
+    void endsAreThoseOfStrictMath() {
+        assertThat(Exponential.of(0)).isEqualTo(1);
+        assertThat(Exponential.of(-0.0)).isEqualTo(1);
+        assertThat(Exponential.of(Double.MIN_VALUE)).isEqualTo(1);
+        assertThat(Exponential.of(-745.2)).isZero();
+        assertThat(Exponential.of(-745)).isEqualTo(Double.MIN_VALUE);
+        assertThat(Exponential.of(710)).isInfinite();
+        assertThat(Exponential.of(Double.NEGATIVE_INFINITY)).isZero();
+        assertThat(Exponential.of(Double.POSITIVE_INFINITY)).isInfinite();
+        assertThat(Exponential.of(Double.NaN)).isNaN();
+    }
+}

@@ -1,0 +1,69 @@
+package org.moe4j.router;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class TopKTest {
+    /** Brute force: K times the first of the largest that is not taken yet. */
+    private static void brute(double[] scores, int topK, int[] into, boolean[] taken) {
+        Arrays.fill(taken, false);
+        for (int rank = 0; rank < topK; rank++) {
+            int best = -1;
+            for (int e = 0; e < scores.length; e++) {
+                if (!taken[e] && (best < 0 || scores[e] > scores[best])) {
+                    best = e;
+                }
+            }
+            taken[best] = true;
+            into[rank] = best;
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"64, 8, 400000", "16, 1, 200000", "12, 12, 200000", "160, 6, 150000", "512, 22, 50000"})
+    void equalsBruteForceOnAMillionRows(int experts, int topK, int rows) {
+        SplittableRandom random = new SplittableRandom(experts);
+        double[] scores = new double[experts];
+        int[] expected = new int[topK];
+        int[] actual = new int[topK];
+        boolean[] taken = new boolean[experts];
+        double[] workspace = new double[TopK.LANES];
+        int mismatches = 0;
+        for (int row = 0; row < rows; row++) {
+            int levels = row % 2 == 0 ? 0 : 1 + random.nextInt(6); // every other row is full of ties
+            for (int e = 0; e < experts; e++) {
+                double level = levels == 0 ? random.nextDouble() - .5 : random.nextInt(levels) - 1;
+                scores[e] = levels > 3 && level < 0 ? Double.NEGATIVE_INFINITY : level;
+                scores[e] = level == 0 && (e & 1) == 0 ? -0.0 : scores[e];
+            }
+            brute(scores, topK, expected, taken);
+            TopK.select(scores, topK, 0, actual, workspace);
+            mismatches += Arrays.equals(expected, actual) ? 0 : 1;
+        }
+        assertThat(mismatches).isZero();
+    }
+
+    @Test
+    void sortedAndReversedRowsAreNoSpecialCase() {
+        for (int experts : new int[] {1, 2, 31, 32, 33, 64, 100, 511, 512, 513}) {
+            double[] rising = new double[experts];
+            double[] falling = new double[experts];
+            for (int e = 0; e < experts; e++) {
+                rising[e] = e;
+                falling[e] = -e;
+            }
+            for (int topK : new int[] {1, Math.min(22, experts), experts}) {
+                int[] into = new int[topK];
+                TopK.select(rising, topK, 0, into, new double[TopK.LANES]);
+                assertThat(into).containsExactly(TokenwiseRouting.best(rising, topK));
+                TopK.select(falling, topK, 0, into, new double[TopK.LANES]);
+                assertThat(into).containsExactly(TokenwiseRouting.best(falling, topK));
+            }
+        }
+    }
+}
