@@ -93,7 +93,7 @@ public sealed interface ExpertSelection {
 
         @Override
         public double[] workspace(int topK) {
-            return new double[TopK.LANES];
+            return new double[TopK.room(topK)];
         }
 
         @Override
@@ -156,7 +156,7 @@ public sealed interface ExpertSelection {
 
         @Override
         public double[] workspace(int topK) {
-            return new double[Math.max(TopK.LANES, groups + groupScore.best(topK, keptGroups))];
+            return new double[TopK.room(topK) + groups + groupScore.best(topK, keptGroups)];
         }
 
         @Override
@@ -166,23 +166,25 @@ public sealed interface ExpertSelection {
             }
             int size = choiceScores.length / groups;
             int best = groupScore.best(topK, keptGroups);
+            int from = TopK.room(topK); // what is before belongs to the selection
             for (int g = 0; g < groups; g++) {
-                workspace[g] = TopK.sumOfBest(choiceScores, g * size, size, best, workspace, groups);
+                workspace[from + g] = TopK.sumOfBest(choiceScores, g * size, size, best, workspace, from + groups);
             }
             double fill = closedGroups == ClosedGroups.ZERO ? 0 : Double.NEGATIVE_INFINITY;
             for (int g = 0; g < groups; g++) {
-                if (better(workspace, g) >= keptGroups) {
+                if (better(workspace, from, g) >= keptGroups) {
                     Arrays.fill(choiceScores, g * size, (g + 1) * size, fill);
                 }
             }
         }
 
         /** Number of groups that come before this one. */
-        private int better(double[] groupScores, int group) {
-            double own = groupScores[group];
+        private int better(double[] groupScores, int from, int group) {
+            double own = groupScores[from + group];
             int better = 0;
             for (int g = 0; g < groups; g++) {
-                better += groupScores[g] > own || (g < group && groupScores[g] == own) ? 1 : 0;
+                double other = groupScores[from + g];
+                better += other > own || (g < group && other == own) ? 1 : 0;
             }
             return better;
         }

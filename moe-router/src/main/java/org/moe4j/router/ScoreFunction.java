@@ -119,14 +119,16 @@ public sealed interface ScoreFunction {
         @Override
         public void scores(double[] logits, int token, double[] into) {
             int from = token * into.length;
+            double sum = 0;
             for (int e = 0; e < into.length; e++) {
                 into[e] = 1 + Exponential.of(-logits[from + e]);
+                sum += into[e];
             }
             for (int e = 0; e < into.length; e++) {
                 into[e] = 1 / into[e] + epsilon;
             }
-            for (int e = 0; e < into.length; e++) {
-                if (logits[from + e] < -700) { // the quotient loses its bits as e^−l overflows
+            for (int e = 0; sum > 1e300 && e < into.length; e++) {
+                if (logits[from + e] < -691) { // e^691 > 1e300; the quotient loses its bits as e^−l overflows
                     into[e] = StrictMath.exp(logits[from + e]) + epsilon;
                 }
             }

@@ -37,17 +37,20 @@ final class TokenChoice {
 
     /** What the experts of a token are ranked by, valid until the next call. Where weights come from scores, these are made too. */
     double[] choiceScores(double[] logits, int token) {
-        if (config.renormalization().ofLogits()) {
-            System.arraycopy(logits, token * scores.length, choiceScores, 0, scores.length);
-        } else {
+        double[] ranked = logits;
+        int from = token * scores.length;
+        if (!config.renormalization().ofLogits()) {
             config.score().scores(logits, token, scores);
             if (choiceScores == scores) {
                 return scores;
             }
-            System.arraycopy(scores, 0, choiceScores, 0, scores.length);
+            ranked = scores;
+            from = 0;
         }
         if (bias.isPresent()) {
-            bias.get().addTo(choiceScores);
+            bias.get().add(ranked, from, choiceScores);
+        } else {
+            System.arraycopy(ranked, from, choiceScores, 0, scores.length);
         }
         config.selection().restrict(choiceScores, config.topK(), workspace);
         return choiceScores;

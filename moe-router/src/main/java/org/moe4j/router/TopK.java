@@ -2,63 +2,58 @@ package org.moe4j.router;
 
 /** The K largest of E numbers in the library's order: larger first, of equal ones (−0 equals +0) the lower index first. */
 final class TopK {
-    static final int LANES = 32;
-    private static final int WORTHWHILE = 4 * LANES; // experts from which on the bound pays
-
     private TopK() {}
 
+    /** Numbers that {@link #select} needs as workspace: a hint from token to token, and the best so far. */
+    static int room(int topK) {
+        return 1 + topK;
+    }
+
     /**
-     * One scan that inserts into the sorted list of the best so far. For many experts numbers below a lower bound of the K-th largest
-     * are passed over, so that about as many are inserted as are selected; E·K steps at worst.
+     * A scan that inserts into the sorted list of the best so far. The first number of the workspace is a guess of what the K-th
+     * largest is not below, learnt from the tokens before: what is smaller is passed over, so that little more is inserted
+     * than is selected. If fewer than K numbers reach it, a second scan does without. The selection does not depend on the guess.
      *
-     * @param workspace {@link #LANES} numbers, overwritten
+     * @param workspace {@link #room} numbers, to be used for one token after the other
      */
     static void select(double[] scores, int topK, int token, int[] into, double[] workspace) {
-        boolean bounded = scores.length >= WORTHWHILE && topK <= LANES;
-        double bound = bounded ? bound(scores, topK, workspace) : Double.NEGATIVE_INFINITY;
-        int first = token * topK;
-        int last = first + topK - 1;
-        int filled = first;
+        double guess = workspace[0];
+        int reached = scan(scores, guess, topK, token * topK, into, workspace);
+        double worst = workspace[topK];
+        if (reached < topK) {
+            scan(scores, Double.NEGATIVE_INFINITY, topK, token * topK, into, workspace);
+            worst = workspace[topK];
+            guess = worst - (workspace[1] - worst) / 4;
+        } else if (reached > 2 * topK + 6) {
+            guess += (worst - guess) / 8;
+        }
+        workspace[0] = Double.isFinite(guess) ? guess : 0;
+    }
+
+    /** Number of scores not below the bound; the best of them are in the workspace from place 1 on, and their indices in {@code into}. */
+    private static int scan(double[] scores, double bound, int topK, int first, int[] into, double[] workspace) {
+        int reached = 0;
         for (int e = 0; e < scores.length; e++) {
             double score = scores[e];
             if (score < bound) {
                 continue;
             }
-            if (filled > last) {
-                if (!(score > scores[into[last]])) {
+            int place = reached++; // of the new one, counted from the best
+            if (place >= topK) {
+                if (!(score > workspace[topK])) {
                     continue;
                 }
-                filled = last;
+                place = topK - 1;
             }
-            int place = filled++;
-            while (place > first && scores[into[place - 1]] < score) {
-                into[place] = into[place - 1];
+            while (place > 0 && workspace[place] < score) {
+                workspace[place + 1] = workspace[place];
+                into[first + place] = into[first + place - 1];
                 place--;
             }
-            into[place] = e;
+            workspace[place + 1] = score;
+            into[first + place] = e;
         }
-    }
-
-    /**
-     * A number that at least K of the scores are not below: the K-th largest of the maxima of 32 interleaved parts.
-     */
-    private static double bound(double[] scores, int topK, double[] maxima) {
-        System.arraycopy(scores, 0, maxima, 0, LANES);
-        int end = scores.length - scores.length % LANES; // leaving out the rest makes the bound no higher
-        for (int from = LANES; from < end; from += LANES) {
-            for (int lane = 0; lane < LANES; lane++) {
-                maxima[lane] = Math.max(maxima[lane], scores[from + lane]);
-            }
-        }
-        double bound = Double.POSITIVE_INFINITY;
-        for (int lane = 0; lane < LANES; lane++) {
-            int larger = 0;
-            for (int other = 0; other < LANES; other++) {
-                larger += maxima[other] > maxima[lane] ? 1 : 0;
-            }
-            bound = larger < topK ? Math.min(bound, maxima[lane]) : bound;
-        }
-        return bound;
+        return reached;
     }
 
     /**
@@ -72,8 +67,10 @@ final class TopK {
         double second = Double.NEGATIVE_INFINITY;
         for (int e = from; e < from + size; e++) {
             double value = values[e];
-            second = Math.max(second, Math.min(first, value));
-            first = Math.max(first, value);
+            if (value > second) {
+                second = Math.min(first, value);
+                first = Math.max(first, value);
+            }
         }
         return m == 1 ? first : first + second;
     }

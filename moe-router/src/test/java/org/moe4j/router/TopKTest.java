@@ -32,7 +32,7 @@ class TopKTest {
         int[] expected = new int[topK];
         int[] actual = new int[topK];
         boolean[] taken = new boolean[experts];
-        double[] workspace = new double[TopK.LANES];
+        double[] workspace = new double[TopK.room(topK)];
         int mismatches = 0;
         for (int row = 0; row < rows; row++) {
             int levels = row % 2 == 0 ? 0 : 1 + random.nextInt(6); // every other row is full of ties
@@ -59,9 +59,9 @@ class TopKTest {
             }
             for (int topK : new int[] {1, Math.min(22, experts), experts}) {
                 int[] into = new int[topK];
-                TopK.select(rising, topK, 0, into, new double[TopK.LANES]);
+                TopK.select(rising, topK, 0, into, new double[TopK.room(topK)]);
                 assertThat(into).containsExactly(TokenwiseRouting.best(rising, topK));
-                TopK.select(falling, topK, 0, into, new double[TopK.LANES]);
+                TopK.select(falling, topK, 0, into, new double[TopK.room(topK)]);
                 assertThat(into).containsExactly(TokenwiseRouting.best(falling, topK));
             }
         }
