@@ -12,20 +12,23 @@ final class TopK {
     /**
      * A scan that inserts into the sorted list of the best so far. The first number of the workspace is a guess of what the K-th
      * largest is not below, learnt from the tokens before: what is smaller is passed over, so that little more is inserted
-     * than is selected. If fewer than K numbers reach it, a second scan does without. The selection does not depend on the guess.
+     * than is selected. If fewer than K numbers reach it, a lower guess is tried, and at last none. The selection does not depend on the guess.
      *
      * @param workspace {@link #room} numbers, to be used for one token after the other
      */
     static void select(double[] scores, int topK, int token, int[] into, double[] workspace) {
+        int first = token * topK;
         double guess = workspace[0];
-        int reached = scan(scores, guess, topK, token * topK, into, workspace);
-        double worst = workspace[topK];
+        int reached = scan(scores, guess, topK, first, into, workspace);
+        if (reached > 0 && reached < topK) {
+            guess -= (workspace[1] - guess) / 4;
+            reached = scan(scores, guess, topK, first, into, workspace);
+        }
         if (reached < topK) {
-            scan(scores, Double.NEGATIVE_INFINITY, topK, token * topK, into, workspace);
-            worst = workspace[topK];
-            guess = worst - (workspace[1] - worst) / 4;
-        } else if (reached > 2 * topK + 6) {
-            guess += (worst - guess) / 8;
+            scan(scores, Double.NEGATIVE_INFINITY, topK, first, into, workspace);
+            guess = workspace[topK] - (workspace[1] - workspace[topK]) / 4;
+        } else if (reached > topK + topK / 2 + 4) {
+            guess += (workspace[topK] - guess) / 8;
         }
         workspace[0] = Double.isFinite(guess) ? guess : 0;
     }
@@ -63,15 +66,36 @@ final class TopK {
         if (m > 2) {
             return sumOfMany(values, from, size, m, workspace, place);
         }
-        double first = Double.NEGATIVE_INFINITY;
-        double second = Double.NEGATIVE_INFINITY;
-        for (int e = from; e < from + size; e++) {
-            double value = values[e];
-            if (value > second) {
-                second = Math.min(first, value);
-                first = Math.max(first, value);
-            }
+        double firstA = Double.NEGATIVE_INFINITY; // four interleaved parts, which need not wait for each other
+        double secondA = firstA;
+        double firstB = firstA;
+        double secondB = firstA;
+        double firstC = firstA;
+        double secondC = firstA;
+        double firstD = firstA;
+        double secondD = firstA;
+        int e = from;
+        int end = from + size;
+        for (; e + 4 <= end; e += 4) {
+            secondA = Math.max(secondA, Math.min(firstA, values[e]));
+            firstA = Math.max(firstA, values[e]);
+            secondB = Math.max(secondB, Math.min(firstB, values[e + 1]));
+            firstB = Math.max(firstB, values[e + 1]);
+            secondC = Math.max(secondC, Math.min(firstC, values[e + 2]));
+            firstC = Math.max(firstC, values[e + 2]);
+            secondD = Math.max(secondD, Math.min(firstD, values[e + 3]));
+            firstD = Math.max(firstD, values[e + 3]);
         }
+        for (; e < end; e++) {
+            secondA = Math.max(secondA, Math.min(firstA, values[e]));
+            firstA = Math.max(firstA, values[e]);
+        }
+        double firstAB = Math.max(firstA, firstB);
+        double secondAB = Math.max(Math.min(firstA, firstB), Math.max(secondA, secondB));
+        double firstCD = Math.max(firstC, firstD);
+        double secondCD = Math.max(Math.min(firstC, firstD), Math.max(secondC, secondD));
+        double first = Math.max(firstAB, firstCD);
+        double second = Math.max(Math.min(firstAB, firstCD), Math.max(secondAB, secondCD));
         return m == 1 ? first : first + second;
     }
 
