@@ -4,7 +4,7 @@ package org.moe4j.router;
  * {@code e^x} in plain double arithmetic: the same bits on every JVM, as {@link StrictMath#exp}, at a fraction of its cost.
  *
  * <p>{@code x = (2048·q + j)·ln2/2048 + r} with {@code |r| ≤ ln2/4096}; then {@code e^x = 2^q · 2^(j/2048) · e^r}, the second factor
- * from a table and the last a polynomial of degree 3, whose cut-off {@code r⁴/24} is below 4·10⁻¹⁷. The error is below 1.3 units in
+ * from a table and the last a polynomial of degree 3, whose cut-off {@code r⁴/24} is below 4·10⁻¹⁷. The error is below 1.5 units in
  * the last place. Where the result is near or below the smallest normal number, or large, it is {@code StrictMath.exp}.
  */
 final class Exponential {

@@ -10,8 +10,8 @@ public enum RouterPrecision {
     BACKEND,
     /**
      * In {@code double} on the host, from the stored numbers: products of single-precision numbers are exact, sums are rounded to
-     * double in the order of the columns, and the same on every backend. One thread, a copy of the tokens, and about ten times
-     * the time of a backend's product. The backward products remain the backend's.
+     * double in the order of the columns, and the same on every backend. It takes one thread and a
+     * copy of tokens and weight, and is slower than a backend's product. The backward products remain the backend's.
      */
     DOUBLE
 }

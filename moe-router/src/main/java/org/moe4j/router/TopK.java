@@ -10,9 +10,10 @@ final class TopK {
     }
 
     /**
-     * A scan that inserts into the sorted list of the best so far. The first number of the workspace is a guess of what the K-th
-     * largest is not below, learnt from the tokens before: what is smaller is passed over, so that little more is inserted
-     * than is selected. If fewer than K numbers reach it, a lower guess is tried, and at last none. The selection does not depend on the guess.
+     * A scan that inserts into the sorted list of the best so far. The first number of the workspace is a guess of what the
+     * K-th largest is not below, learnt from the tokens before: what is smaller is passed over, so that little more is
+     * inserted than is selected. If fewer than K numbers reach it, a lower guess is tried, and at last none. The selection
+     * does not depend on the guess.
      *
      * @param workspace {@link #room} numbers, to be used for one token after the other
      */

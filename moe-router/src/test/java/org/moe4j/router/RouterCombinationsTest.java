@@ -26,6 +26,18 @@ class RouterCombinationsTest {
     private static final int HIDDEN = 3;
     private static final int EXPERTS = 8;
     private static final int TOP_K = 4;
+    private static final List<Renormalization> RENORMALIZATIONS = List.of(
+            new Renormalization.None(),
+            new Renormalization.SoftmaxOfSelected(),
+            new Renormalization.Sum(),
+            new Renormalization.Sum(.1, EpsilonPlace.IN_SUM),
+            new Renormalization.Sum(.1, EpsilonPlace.PER_SCORE),
+            new Renormalization.Sum(.01, EpsilonPlace.FLOOR),
+            new Renormalization.Sum(100, EpsilonPlace.FLOOR),
+            new Renormalization.Norm(.5),
+            new Renormalization.Norm(1),
+            new Renormalization.Norm(2),
+            new Renormalization.Norm(3));
 
     static Stream<RouterConfig> combinations() {
         List<ScoreFunction> scores = List.of(
@@ -39,22 +51,10 @@ class RouterCombinationsTest {
                 new GroupLimited(4, 3, new GroupScore.SumOfBest(2)),
                 new GroupLimited(2, 1, new GroupScore.TopKPerKeptGroup()),
                 new GroupLimited(4, 2, new GroupScore.Max(), ExpertSelection.ClosedGroups.ZERO));
-        List<Renormalization> renormalizations = List.of(
-                new Renormalization.None(),
-                new Renormalization.SoftmaxOfSelected(),
-                new Renormalization.Sum(),
-                new Renormalization.Sum(.1, EpsilonPlace.IN_SUM),
-                new Renormalization.Sum(.1, EpsilonPlace.PER_SCORE),
-                new Renormalization.Sum(.01, EpsilonPlace.FLOOR),
-                new Renormalization.Sum(100, EpsilonPlace.FLOOR),
-                new Renormalization.Norm(.5),
-                new Renormalization.Norm(1),
-                new Renormalization.Norm(2),
-                new Renormalization.Norm(3));
         List<RouterConfig> all = new ArrayList<>();
         for (ScoreFunction score : scores) {
             for (ExpertSelection selection : selections) {
-                for (Renormalization renormalization : renormalizations) {
+                for (Renormalization renormalization : RENORMALIZATIONS) {
                     if (renormalization.ofLogits() && !(score instanceof ScoreFunction.Softmax)) {
                         continue;
                     }
