@@ -1,6 +1,7 @@
 package org.moe4j.router;
 
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
@@ -152,6 +153,11 @@ public final class TopKRouter implements Router {
      */
     public int hiddenSize() {
         return weight.columns();
+    }
+
+    @Override
+    public OptionalInt tokenWidth() {
+        return OptionalInt.of(weight.columns());
     }
 
     /**

@@ -21,6 +21,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
@@ -69,6 +70,9 @@ final class MergeScaleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
+        if (out != null && out.toString().isEmpty()) {
+            throw new ParameterException(spec.commandLine(), "--out: expected a folder but was empty");
+        }
         OutputFolder folder = OutputFolder.open(out == null ? defaultFolder() : out);
         MergeScaleResult result = run(settings());
         List<Path> files = write(folder, result);
@@ -105,11 +109,16 @@ final class MergeScaleCommand implements Callable<Integer> {
 
     private static List<Path> write(OutputFolder folder, MergeScaleResult result) throws IOException {
         BarFigure figure = MergeScalePicture.of(result);
+        // all made before the first is written, so that an interruption hardly ever leaves new files beside old ones
+        String csv = MergeScalePage.csv(result).csv();
+        String page = MergeScalePage.markdown(result, NAME + ".svg");
+        String drawing = FigureFiles.svg(figure);
+        byte[] image = FigureFiles.png(figure);
         return List.of(
-                folder.write(NAME + ".csv", MergeScalePage.csv(result).csv()),
-                folder.write(NAME + ".md", MergeScalePage.markdown(result, NAME + ".svg")),
-                folder.write(NAME + ".svg", FigureFiles.svg(figure)),
-                folder.write(NAME + ".png", FigureFiles.png(figure)));
+                folder.write(NAME + ".csv", csv),
+                folder.write(NAME + ".md", page),
+                folder.write(NAME + ".svg", drawing),
+                folder.write(NAME + ".png", image));
     }
 
     /** Below the repository when the launcher names it in {@code moe.home}, else below the current folder. */

@@ -1,5 +1,9 @@
 package org.moe4j.bench.cli;
 
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.util.Optional;
 import picocli.CommandLine;
@@ -42,7 +46,7 @@ public final class Moe {
      */
     public static void main(String[] arguments) {
         System.setProperty("java.awt.headless", "true"); // pictures go to files; no display is needed
-        System.exit(execute(commandLine(), arguments));
+        System.exit(checked(execute(commandLine(), arguments), System.out, FileDescriptor.out));
     }
 
     /**
@@ -73,6 +77,24 @@ public final class Moe {
             Moe moe = commandLine.getCommand();
             return moe.failed(commandLine.getErr(), e);
         }
+    }
+
+    /** Results that could not be printed are lost: that is a failure, unless the reader has gone and wants no more. */
+    static int checked(int status, PrintStream out, FileDescriptor descriptor) {
+        if (status != 0 || !out.checkError()) {
+            return status;
+        }
+        try {
+            new FileOutputStream(descriptor).write('\n'); // a PrintStream does not say why it failed
+        } catch (IOException e) {
+            if (String.valueOf(e.getMessage()).contains("Broken pipe")) {
+                return status;
+            }
+            System.err.println("moe: standard output: expected to take all results but was " + e.getMessage());
+            return FAILED;
+        }
+        System.err.println("moe: standard output: expected to take all results but did not");
+        return FAILED;
     }
 
     private static int wrongUsage(ParameterException exception) {

@@ -156,7 +156,7 @@ public final class MergeScalePage {
                         + " times its input gradient with a fixed router, "
                         + mean(result, "olmo", Quantity.INPUT_GRAD_RMS_ROUTER)
                         + " times with the gradient through the router.",
-                "- The three rules that share out a mass of one start at "
+                "- The three other rules start at "
                         + mean(result, "equal-branch-mass", Quantity.OUTPUT_RMS) + " to "
                         + mean(result, "routed-unit-sum", Quantity.OUTPUT_RMS) + " of the dense output.",
                 "- They also change how fast the branches learn against each other: the routed down projections get "

@@ -44,7 +44,8 @@ public final class OutputFolder {
     }
 
     private static String reason(FileSystemException e) {
-        String file = e.getFile() == null ? "" : e.getFile() + ": ";
+        boolean own = e.getFile() == null || e.getFile().endsWith(".tmp"); // a name that means nothing to a user
+        String file = own ? "" : e.getFile() + ": ";
         if (e instanceof FileAlreadyExistsException) {
             return file + "not a folder";
         }

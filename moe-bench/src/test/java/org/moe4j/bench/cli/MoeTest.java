@@ -4,13 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -161,5 +165,25 @@ final class MoeTest {
         JsonNode wrong = new ObjectMapper().readTree(MergeScaleJson.text(SmallResult.published(0.005), List.of()));
         assertThat(wrong.get("agrees").asBoolean()).isFalse();
         assertThat(wrong.get("disagreement").asText()).contains("expected");
+    }
+
+    @Test
+    void anEmptyFolderNameIsWrongUsage() {
+        Outcome outcome = moe("study", "merge-scale", "--quick", "--out", "");
+        assertThat(outcome.status()).isEqualTo(2);
+        assertThat(outcome.errLines().get(0)).isEqualTo("moe: --out: expected a folder but was empty");
+    }
+
+    /** What could not be printed is lost, and a script has to learn of it. */
+    @Test
+    @EnabledOnOs(OS.LINUX)
+    void resultsThatDoNotFitAreAFailure() throws IOException {
+        try (FileOutputStream full = new FileOutputStream("/dev/full");
+                PrintStream out = new PrintStream(full)) {
+            assertThat(Moe.checked(0, out, full.getFD())).isZero();
+            out.println("results");
+            assertThat(Moe.checked(0, out, full.getFD())).isEqualTo(1);
+            assertThat(Moe.checked(2, out, full.getFD())).isEqualTo(2);
+        }
     }
 }

@@ -50,7 +50,8 @@ public interface Bank extends AutoCloseable {
      */
     Matrix down(int expert);
 
-    /** Releases the weights; doing so again changes nothing, any other use afterwards is an {@link IllegalStateException}. */
+    /** Releases the weights; doing so again changes nothing. Any other use afterwards is an {@link IllegalStateException},
+     * but a pass made before stays usable until it is closed itself. */
     @Override
     void close();
 }

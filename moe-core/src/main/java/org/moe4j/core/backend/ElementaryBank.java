@@ -65,6 +65,9 @@ final class ElementaryBank implements Bank {
 
     private final class Pass implements BankPass {
         private final RowGroups groups;
+        private final List<Matrix> gates = handles(gate, Matrix::share); // its own, for when the bank is closed first
+        private final List<Matrix> ups = handles(up, Matrix::share);
+        private final List<Matrix> downs = handles(down, Matrix::share);
         private final Matrix x; // N×D
         private final Matrix gateOut; // N×F
         private final Matrix upOut; // N×F
@@ -89,12 +92,12 @@ final class ElementaryBank implements Bank {
         public BankGradients backward(Matrix dOutput) {
             KernelChecks.gradient(backend, dOutput, output);
             List<Matrix> dDown = backend.groupedMatmulTransA(dOutput, hidden, groups);
-            try (Matrix dHidden = backend.groupedMatmul(dOutput, groups, down)) {
+            try (Matrix dHidden = backend.groupedMatmul(dOutput, groups, downs)) {
                 GateUp d = backend.swiGluBackward(gateOut, upOut, dHidden);
                 try (Matrix dGate = d.gate();
                         Matrix dUp = d.up();
-                        Matrix throughGate = backend.groupedMatmul(dGate, groups, gate);
-                        Matrix throughUp = backend.groupedMatmul(dUp, groups, up)) {
+                        Matrix throughGate = backend.groupedMatmul(dGate, groups, gates);
+                        Matrix throughUp = backend.groupedMatmul(dUp, groups, ups)) {
                     return new BankGradients(
                             backend.add(throughGate, throughUp),
                             backend.groupedMatmulTransA(dGate, x, groups),
@@ -106,6 +109,9 @@ final class ElementaryBank implements Bank {
 
         @Override
         public void close() {
+            gates.forEach(Matrix::close);
+            ups.forEach(Matrix::close);
+            downs.forEach(Matrix::close);
             x.close();
             gateOut.close();
             upOut.close();

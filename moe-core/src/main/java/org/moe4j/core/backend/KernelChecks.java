@@ -246,4 +246,21 @@ public final class KernelChecks {
             throw Require.expected(argument, "experts of " + backend.name(), "some of " + actual.name());
         }
     }
+
+    /**
+     * An open buffer of a given shape, to be found before the work whose result goes there.
+     *
+     * @param argument name of the argument
+     * @param buffer the matrix
+     * @param rows expected rows
+     * @param columns expected columns
+     * @param why where the expectation comes from
+     */
+    public static void buffer(String argument, Matrix buffer, int rows, int columns, String why) {
+        shape(argument, buffer, rows, columns, why);
+        if (!buffer.isBuffer()) {
+            throw Require.expected(argument, "a matrix made by backend.buffer", "an immutable matrix");
+        }
+        buffer.share().close(); // refuses a closed one
+    }
 }

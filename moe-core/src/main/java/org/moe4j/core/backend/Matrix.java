@@ -9,7 +9,7 @@ package org.moe4j.core.backend;
  * Handles may be used by several threads at once.
  */
 public interface Matrix extends AutoCloseable {
-    /** Gives up this handle; doing so again changes nothing. Any other use afterwards is an {@link IllegalStateException}. */
+    /** Gives up this handle; doing so again changes nothing. Any use of the values afterwards is an {@link IllegalStateException}. */
     @Override
     void close();
 
@@ -19,6 +19,15 @@ public interface Matrix extends AutoCloseable {
      * @return a handle that stays valid when this one is closed
      */
     Matrix share();
+
+    /**
+     * Whether {@link Backend#accumulate} may write to it, so that its values may change.
+     *
+     * @return true for a matrix made by {@link Backend#buffer}
+     */
+    default boolean isBuffer() {
+        return false;
+    }
 
     /**
      * The backend that understands this matrix.

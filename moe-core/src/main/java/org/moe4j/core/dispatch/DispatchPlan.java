@@ -1,6 +1,7 @@
 package org.moe4j.core.dispatch;
 
 import java.util.Arrays;
+import java.util.Objects;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
@@ -88,6 +89,7 @@ public final class DispatchPlan {
      * @return a plan that dispatches from all tokens and combines to the tokens of the part
      */
     public static DispatchPlan ofTokens(Routing routing, Capacity capacity, int fromToken, int toToken) {
+        Objects.checkFromToIndex(fromToken, toToken, routing.tokens());
         int[] skipped = new int[routing.experts()];
         for (int t = 0; t < fromToken; t++) {
             for (int rank = 0; rank < routing.count(t); rank++) {
@@ -133,6 +135,7 @@ public final class DispatchPlan {
      */
     public boolean isDropped(int token, int rank) {
         routing.slot(token, rank); // checks both
+        Objects.checkIndex(token - firstToken, tokenRows.length / perToken);
         return tokenRows[(token - firstToken) * perToken + rank] < 0;
     }
 

@@ -52,8 +52,15 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
         if (section.isEmpty()) {
             return Optional.empty();
         }
-        int width = Math.multiplyExact(section.integer("count"), section.integer("intermediateSize"));
-        return Optional.of(new ExpertShape(1, routed(preset).hiddenSize(), width));
+        int count = section.integer("count");
+        if (count < 1) {
+            throw section.wrong("count", "at least 1 (without shared experts, leave the section out)", "" + count);
+        }
+        long width = (long) count * section.integer("intermediateSize");
+        if (width > Integer.MAX_VALUE) {
+            throw section.wrong("intermediateSize", "a total width below 2^31", width + " in all");
+        }
+        return Optional.of(new ExpertShape(1, routed(preset).hiddenSize(), (int) width));
     }
 
     /**

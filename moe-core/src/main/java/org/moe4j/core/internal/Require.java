@@ -105,4 +105,22 @@ public final class Require {
         }
         return (int) elements;
     }
+
+    /**
+     * Number of elements of a matrix outside arrays: far more than any memory holds, but few enough that their bytes can
+     * be counted.
+     *
+     * @param rows at least 0
+     * @param columns at least 0
+     * @return {@code rows · columns}
+     */
+    public static long manyElements(int rows, int columns) {
+        atLeast("rows", rows, 0);
+        atLeast("columns", columns, 0);
+        long elements = (long) rows * columns;
+        if (elements > 1L << 44) {
+            throw expected("rows x columns", "at most 2^44 elements", rows + " x " + columns);
+        }
+        return elements;
+    }
 }

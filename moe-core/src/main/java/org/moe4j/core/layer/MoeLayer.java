@@ -38,6 +38,9 @@ public final class MoeLayer implements AutoCloseable {
         this.shared = shared;
         this.capacity = capacity;
         Require.count("router", router.experts(), experts.shape().count(), "experts (experts of the bank)");
+        router.tokenWidth()
+                .ifPresent(width -> Require.count(
+                        "router", width, experts.shape().hiddenSize(), "as hidden size (of the experts)"));
         shared.ifPresent(branch -> {
             for (int i = 0; i < branch.experts().size(); i++) {
                 ExpertShape shape = branch.experts().get(i).shape();
@@ -111,8 +114,9 @@ public final class MoeLayer implements AutoCloseable {
         requireTokens(tokens);
         context.requireTokens(tokens.rows());
         try (Unfinished made = new Unfinished()) {
-            // router and merge read the tokens again in backward, when the caller's handle may be closed
-            Matrix kept = made.add(tokens.share());
+            // Router and merge read the tokens again in backward, when the caller's handle may be closed or, if it is a
+            // buffer, filled with something else.
+            Matrix kept = made.add(tokens.isBuffer() ? copy(tokens, 0, tokens.rows()) : tokens.share());
             RouterPass routed = router.route(kept, context);
             DispatchPlan plan = DispatchPlan.of(routed.routing(), capacity);
             ExpertsPass expert = made.add(experts.forward(kept, plan.rows(), plan.groups()));
@@ -133,9 +137,12 @@ public final class MoeLayer implements AutoCloseable {
      */
     public Matrix apply(Matrix tokens) {
         requireTokens(tokens);
-        Matrix output = experts.backend().buffer(tokens.rows(), tokens.columns());
-        run(tokens, output);
-        return output;
+        try (Unfinished made = new Unfinished()) {
+            Matrix output = made.add(experts.backend().buffer(tokens.rows(), tokens.columns()));
+            run(tokens, output);
+            made.keep();
+            return output;
+        }
     }
 
     /**
@@ -147,7 +154,7 @@ public final class MoeLayer implements AutoCloseable {
     public void applyInto(Matrix tokens, Matrix output) {
         requireTokens(tokens);
         KernelChecks.owner("output", output, experts.backend());
-        KernelChecks.shape("output", output, tokens.rows(), tokens.columns(), "shape of tokens");
+        KernelChecks.buffer("output", output, tokens.rows(), tokens.columns(), "shape of tokens");
         run(tokens, output);
     }
 
@@ -172,13 +179,17 @@ public final class MoeLayer implements AutoCloseable {
         if (from == 0 && to == tokens.rows()) {
             return shared.get().apply(tokens, combined);
         }
+        try (Matrix part = copy(tokens, from, to)) {
+            return shared.get().apply(part, combined);
+        }
+    }
+
+    private static Matrix copy(Matrix tokens, int from, int to) {
         int[] rows = new int[to - from];
         for (int i = 0; i < rows.length; i++) {
             rows[i] = from + i;
         }
-        try (Matrix part = tokens.backend().gatherRows(tokens, rows)) {
-            return shared.get().apply(part, combined);
-        }
+        return tokens.backend().gatherRows(tokens, rows);
     }
 
     private int chunk() {

@@ -148,23 +148,28 @@ public final class MoePass implements AutoCloseable {
         if (dLogits.length != 0) {
             Require.count("dLogits", dLogits.length, (long) tokens.rows() * experts, "numbers (T x E)");
         }
-        Optional<SharedGradients> dShared = shared.map(pass -> pass.backward(dOutput));
-        Matrix dCombined = dShared.map(SharedGradients::routed).orElse(dOutput);
-        CombineGradients dCombine = plan.combineBackward(expert.output(), dCombined);
-        Gradients dExperts = expert.backward(dCombine.expertOutputs());
-        Gradients dRouter = routed.backward(dCombine.weights(), dLogits);
-        Parameters dParameters = dRouter.parameters()
-                .prefixed("router")
-                .and(dExperts.parameters().prefixed("experts"));
-        Matrix dTokens = sum(plan.dispatchBackward(dExperts.input()), dRouter.input());
-        dCombine.expertOutputs().close();
-        dExperts.input().close();
-        if (dShared.isEmpty()) {
+        try (Unfinished made = new Unfinished()) {
+            Optional<SharedGradients> dShared = shared.map(pass -> made.add(pass.backward(dOutput)));
+            Matrix dCombined = dShared.map(SharedGradients::routed).orElse(dOutput);
+            CombineGradients dCombine = plan.combineBackward(expert.output(), dCombined);
+            made.add(dCombine.expertOutputs());
+            // the router before the experts: what cannot work is found before the expensive part
+            Gradients dRouter = made.add(routed.backward(dCombine.weights(), dLogits));
+            Gradients dExperts = made.add(expert.backward(dCombine.expertOutputs()));
+            Matrix dTokens = sum(plan.dispatchBackward(dExperts.input()), dRouter.input());
+            if (dShared.isPresent()) {
+                dTokens = sum(dTokens, dShared.get().tokens());
+            }
+            Parameters dParameters = dRouter.parameters()
+                    .prefixed("router")
+                    .and(dExperts.parameters().prefixed("experts"))
+                    .and(dShared.map(SharedGradients::parameters).orElse(Parameters.none()));
+            made.keep();
+            dCombine.expertOutputs().close();
+            dExperts.input().close();
+            dShared.ifPresent(d -> d.routed().close());
             return new Gradients(dTokens, dParameters);
         }
-        SharedGradients d = dShared.get();
-        d.routed().close();
-        return new Gradients(sum(dTokens, d.tokens()), dParameters.and(d.parameters()));
     }
 
     /** The sum of two matrices that nobody else needs. */
@@ -181,7 +186,7 @@ public final class MoePass implements AutoCloseable {
      * @param dOutput (T×D)
      * @param wanted names of parameters of the layer
      * @param into a {@link Backend#buffer} of the parameter's shape under each wanted name
-     * @return gradient of the tokens, and the buffers
+     * @return gradient of the tokens, and handles on the buffers; closing them leaves the given ones open
      */
     public Gradients backward(Matrix dOutput, Set<String> wanted, Parameters into) {
         shapes.requireBuffers(wanted, into, tokens.backend());
@@ -191,7 +196,7 @@ public final class MoePass implements AutoCloseable {
                 dOutput.backend().accumulate(1.0, into.get(name), 0, fresh.get(name));
             }
         }
-        return new Gradients(all.input(), into);
+        return new Gradients(all.input(), into.map((name, buffer) -> buffer.share()));
     }
 
     private void requireOpen() {

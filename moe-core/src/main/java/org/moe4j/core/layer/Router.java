@@ -1,5 +1,6 @@
 package org.moe4j.core.layer;
 
+import java.util.OptionalInt;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.parameter.Parameters;
 
@@ -21,6 +22,15 @@ public interface Router extends AutoCloseable {
      * @return E
      */
     int experts();
+
+    /**
+     * Width of the tokens it routes.
+     *
+     * @return D; empty for a router that takes any
+     */
+    default OptionalInt tokenWidth() {
+        return OptionalInt.empty();
+    }
 
     /**
      * Number of experts of a token.

@@ -12,7 +12,14 @@ import org.moe4j.core.parameter.Parameters;
 record SharedPass(Matrix tokens, List<ExpertsPass> passes, List<Matrix> outputs, MergePass merge)
         implements AutoCloseable {
     /** Gradient of the routed output, and what the branch adds to the gradients of tokens and parameters. */
-    record SharedGradients(Matrix routed, Matrix tokens, Parameters parameters) {}
+    record SharedGradients(Matrix routed, Matrix tokens, Parameters parameters) implements AutoCloseable {
+        @Override
+        public void close() {
+            routed.close();
+            tokens.close();
+            parameters.close();
+        }
+    }
 
     SharedGradients backward(Matrix dOutput) {
         Backend backend = dOutput.backend();

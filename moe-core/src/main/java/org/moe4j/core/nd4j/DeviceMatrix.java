@@ -31,6 +31,11 @@ final class DeviceMatrix implements Matrix {
         return buffer;
     }
 
+    @Override
+    public boolean isBuffer() {
+        return writable;
+    }
+
     void requireWritable() {
         if (!writable) {
             throw Require.expected("buffer", "a matrix made by backend.buffer", "an immutable matrix");

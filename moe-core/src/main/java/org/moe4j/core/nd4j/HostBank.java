@@ -56,7 +56,7 @@ final class HostBank implements Bank {
     private Operand gathered(Lease lease, Matrix tokens, int[] rows, int from, int to) {
         int columns = experts.hiddenSize();
         NativeBuffer source = lease.of(tokens);
-        boolean consecutive = !((HostMatrix) tokens).isWritable(); // a pass must not see later changes
+        boolean consecutive = !((HostMatrix) tokens).isBuffer(); // a pass must not see later changes
         for (int i = from + 1; i < to && consecutive; i++) {
             consecutive = rows[i] == rows[i - 1] + 1;
         }

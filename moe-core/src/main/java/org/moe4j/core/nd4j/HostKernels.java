@@ -11,6 +11,7 @@ import org.moe4j.core.backend.Bank;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.internal.Require;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The host strategy: native memory, OpenBLAS for products, Java loops for everything else; no ND4J in any kernel. */
@@ -21,6 +22,7 @@ final class HostKernels implements Kernels {
     private final HostRows rowLoops;
 
     HostKernels(Backend backend, Elements elements, Workers workers) {
+        Natives.load();
         this.backend = backend;
         this.elements = elements;
         this.products = new HostProducts(elements, workers);
@@ -50,7 +52,7 @@ final class HostKernels implements Kernels {
 
     /** A matrix that nobody else knows yet; its elements may be anything unless it is zero. */
     HostMatrix fresh(int rows, int columns, boolean zeros) {
-        NativeBuffer buffer = NativeBuffer.allocate((long) rows * columns * elements.bytes(), zeros);
+        NativeBuffer buffer = NativeBuffer.allocate(Require.manyElements(rows, columns) * elements.bytes(), zeros);
         return new HostMatrix(this, rows, columns, false, buffer);
     }
 

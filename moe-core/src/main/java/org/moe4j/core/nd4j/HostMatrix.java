@@ -30,7 +30,8 @@ final class HostMatrix implements Matrix {
         return buffer;
     }
 
-    boolean isWritable() {
+    @Override
+    public boolean isBuffer() {
         return writable;
     }
 

@@ -68,6 +68,9 @@ final class NativeMemory {
 
     /** A block of at least the given size, at least 1 byte; its content may be anything unless it has to be zero. */
     NativeBlock allocate(long bytes, boolean zeros) {
+        if (bytes < 0) {
+            throw new IllegalArgumentException("bytes: expected at least 0 but was " + bytes);
+        }
         long size = sizeClass(bytes);
         NativeBlock block;
         boolean collect;

@@ -172,15 +172,13 @@ public final class Nd4jBackend implements Backend {
 
     @Override
     public Matrix matrix(int rows, int columns, RowSource source) {
-        Require.atLeast("rows", rows, 0);
-        Require.atLeast("columns", columns, 0);
+        Require.manyElements(rows, columns);
         return kernels.matrix(rows, columns, source);
     }
 
     @Override
     public Matrix buffer(int rows, int columns) {
-        Require.atLeast("rows", rows, 0);
-        Require.atLeast("columns", columns, 0);
+        Require.manyElements(rows, columns);
         return kernels.buffer(rows, columns);
     }
 

@@ -14,6 +14,9 @@ final class NdArrayChecks {
     }
 
     static void matrix(INDArray array, Precision precision) {
+        if (array.wasClosed()) {
+            throw new IllegalStateException("array: expected an open array but was closed");
+        }
         if (array.rank() != 2) {
             throw Require.expected("array", "2 dimensions", array.rank(), "reshape it");
         }

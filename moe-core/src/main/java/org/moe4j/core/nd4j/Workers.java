@@ -1,7 +1,9 @@
 package org.moe4j.core.nd4j;
 
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -23,9 +25,16 @@ final class Workers {
     private static final ThreadPoolExecutor POOL = pool();
 
     private final int threads;
+    private final Executor pool;
+
+    /** Up to the given number of threads, the caller's among them; the helpers come from anywhere. */
+    Workers(int threads, Executor pool) {
+        this.threads = threads;
+        this.pool = pool;
+    }
 
     Workers(int threads) {
-        this.threads = threads;
+        this(threads, POOL);
         synchronized (POOL) {
             if (POOL.getCorePoolSize() < threads - 1) {
                 POOL.setMaximumPoolSize(threads - 1);
@@ -57,11 +66,20 @@ final class Workers {
             return;
         }
         Job job = new Job(tasks, task);
-        for (int h = 0; h < helpers; h++) {
-            POOL.execute(job);
-        }
+        invite(helpers, job);
         job.run();
         job.await();
+    }
+
+    /** A helper that cannot be had, as when no further thread can be started, costs speed only. */
+    private void invite(int helpers, Job job) {
+        try {
+            for (int h = 0; h < helpers; h++) {
+                pool.execute(job);
+            }
+        } catch (RejectedExecutionException | OutOfMemoryError fewer) {
+            // whoever came takes part; the caller does the rest
+        }
     }
 
     private static final class Job implements Runnable {

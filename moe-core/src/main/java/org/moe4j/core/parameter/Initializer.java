@@ -61,7 +61,7 @@ public record Initializer(double standardDeviation, double cut) {
             public void read(int row, float[] into) {
                 SplittableRandom random = stream(seed, row);
                 for (int i = 0; i < into.length; i++) {
-                    into[i] = (float) (standardDeviation * NormalQuantile.of(low + span * open(random)));
+                    into[i] = (float) next(random, low, span);
                 }
             }
 
@@ -69,10 +69,16 @@ public record Initializer(double standardDeviation, double cut) {
             public void read(int row, double[] into) {
                 SplittableRandom random = stream(seed, row);
                 for (int i = 0; i < into.length; i++) {
-                    into[i] = standardDeviation * NormalQuantile.of(low + span * open(random));
+                    into[i] = next(random, low, span);
                 }
             }
         });
+    }
+
+    /** One number; rounding must not carry it beyond the cut. */
+    private double next(SplittableRandom random, double low, double span) {
+        double x = NormalQuantile.of(low + span * open(random));
+        return standardDeviation * Math.max(-cut, Math.min(cut, x));
     }
 
     /** The stream of one row: seed and row mixed, so that neighbouring rows have nothing in common. */

@@ -2,6 +2,7 @@ package org.moe4j.core.preset;
 
 import java.io.IOException;
 import java.io.Reader;
+import java.nio.charset.CharacterCodingException;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Properties;
@@ -24,19 +25,30 @@ final class SortedMapOfText {
 
             @Override
             public synchronized @Nullable Object put(Object key, Object value) {
+                String name = key.toString().replace("\uFEFF", ""); // a byte order mark belongs to no key
                 String trimmed = value.toString().trim();
                 if (trimmed.isEmpty()) {
                     throw new IllegalArgumentException(
-                            "preset " + id + ": expected a value for " + key + " but was empty");
+                            "preset " + id + ": expected a value for " + name + " but was empty");
                 }
-                if (values.put(key.toString(), trimmed) != null) {
+                if (values.put(name, trimmed) != null) {
                     throw new IllegalArgumentException(
-                            "preset " + id + ": expected each key once but was " + key + " twice");
+                            "preset " + id + ": expected each key once but was " + name + " twice");
                 }
                 return null;
             }
         };
-        properties.load(reader);
+        try {
+            properties.load(reader);
+        } catch (CharacterCodingException other) {
+            throw new IOException("preset " + id + ": expected UTF-8 text but was something else", other);
+        } catch (IllegalArgumentException fault) {
+            String message = String.valueOf(fault.getMessage());
+            throw message.startsWith("preset ")
+                    ? fault
+                    : new IllegalArgumentException(
+                            "preset " + id + ": expected a properties file but was " + message, fault);
+        }
         return new SortedMapOfText(values);
     }
 

@@ -50,6 +50,11 @@ final class ReferenceMatrix implements Matrix {
     }
 
     @Override
+    public boolean isBuffer() {
+        return writable;
+    }
+
+    @Override
     public Backend backend() {
         return backend;
     }

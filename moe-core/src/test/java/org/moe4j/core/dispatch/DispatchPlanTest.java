@@ -183,4 +183,14 @@ class DispatchPlanTest {
         assertThatThrownBy(() -> plan.combineBackward(two, three))
                 .hasMessage("dOutput: expected 2 rows (tokens of the plan) but was 3");
     }
+
+    @Test
+    void partsLieWithinTheTokens() {
+        Routing routing = Routing.of(2, 1, new int[] {0, 1}, new double[] {1, 1});
+        assertThatThrownBy(() -> DispatchPlan.ofTokens(routing, Capacity.dropless(), 2, 1))
+                .isInstanceOf(IndexOutOfBoundsException.class);
+        DispatchPlan second = DispatchPlan.ofTokens(routing, Capacity.dropless(), 1, 2);
+        assertThat(second.isDropped(1, 0)).isFalse();
+        assertThatThrownBy(() -> second.isDropped(0, 0)).isInstanceOf(IndexOutOfBoundsException.class);
+    }
 }

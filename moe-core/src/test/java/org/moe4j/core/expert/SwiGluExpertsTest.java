@@ -168,6 +168,16 @@ class SwiGluExpertsTest {
     }
 
     @Test
+    void aPassOutlivesItsBank() {
+        SwiGluExperts experts = SwiGluExperts.random(new ExpertShape(1, 2, 2), BACKEND, 1);
+        Matrix tokens = Initializer.normal(1).draw(BACKEND, 1, 2, 2);
+        ExpertsPass pass = experts.forward(tokens, new int[] {0}, RowGroups.single(1));
+        double[] expected = pass.backward(tokens).input().toArray();
+        experts.close();
+        assertThat(pass.backward(tokens).input().toArray()).isEqualTo(expected);
+    }
+
+    @Test
     void aPassIsOverWhenClosed() {
         SwiGluExperts experts = SwiGluExperts.random(new ExpertShape(1, 2, 2), BACKEND, 1);
         Matrix tokens = Initializer.normal(1).draw(BACKEND, 1, 2, 2);

@@ -140,6 +140,22 @@ class MoeLayerTest {
         }
 
         @Test
+        void aPassDoesNotSeeLaterChangesOfABuffer() {
+            Matrix buffer = BACKEND.buffer(3, 4);
+            BACKEND.accumulate(0, buffer, 0, tokens);
+            MoeLayer merged = layer.withShared(SharedBranch.of(wide, new WeightedMerge()));
+            double[] expected = merged.forward(tokens)
+                    .backward(tokens)
+                    .parameters()
+                    .get("shared.0.gate")
+                    .toArray();
+            MoePass pass = merged.forward(buffer);
+            BACKEND.accumulate(0, buffer, 0, BACKEND.buffer(3, 4));
+            assertThat(pass.backward(tokens).parameters().get("shared.0.gate").toArray())
+                    .isEqualTo(expected);
+        }
+
+        @Test
         void noTokensAreLegal() {
             MoeLayer none = MoeLayer.of(new FixedRouter(Routing.of(3, 2, new int[0], new double[0])), experts)
                     .withShared(SharedBranch.of(wide, new WeightedMerge()));
@@ -209,7 +225,8 @@ class MoeLayerTest {
             Parameters notABuffer = into.map((name, value) ->
                     name.equals("experts.1.up") ? merged.parameters().get(name) : value);
             assertThatThrownBy(() -> pass.backward(tokens, into.names(), notABuffer))
-                    .hasMessage("buffer: expected a matrix made by backend.buffer but was an immutable matrix");
+                    .hasMessage(
+                            "into.experts.1.up: expected a matrix made by backend.buffer but was an immutable matrix");
             assertThat(into.get("shared.0.down").toArray())
                     .as("nothing is half-written")
                     .isEqualTo(before);
@@ -263,7 +280,10 @@ class MoeLayerTest {
             assertThatThrownBy(() -> layer.applyInto(tokens, tall))
                     .hasMessage("output: expected 3 x 4 (shape of tokens) but was 4 x 4");
             assertThatThrownBy(() -> layer.applyInto(tokens, tokens))
-                    .hasMessage("buffer: expected a matrix made by backend.buffer but was an immutable matrix");
+                    .hasMessage("output: expected a matrix made by backend.buffer but was an immutable matrix");
+            Matrix closed = BACKEND.buffer(3, 4);
+            closed.close();
+            assertThatThrownBy(() -> layer.applyInto(tokens, closed)).isInstanceOf(IllegalStateException.class);
         }
 
         @Test

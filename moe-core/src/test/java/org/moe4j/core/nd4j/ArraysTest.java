@@ -43,6 +43,16 @@ class ArraysTest {
 
     @ParameterizedTest
     @EnumSource(Strategy.class)
+    void closedArraysAreRefused(Strategy strategy) {
+        INDArray array = counting(DataType.FLOAT, 2, 2).dup();
+        array.close();
+        assertThatThrownBy(() -> Nd4jBackend.of(Precision.FLOAT32, strategy).wrap(array))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage("array: expected an open array but was closed");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Strategy.class)
     void unwrappedArraysOutliveTheMatrix(Strategy strategy) {
         for (Precision precision : Precision.values()) {
             Nd4jBackend backend = Nd4jBackend.of(precision, strategy);

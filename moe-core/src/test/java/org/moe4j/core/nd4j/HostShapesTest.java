@@ -1,6 +1,7 @@
 package org.moe4j.core.nd4j;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -162,6 +163,18 @@ class HostShapesTest {
             double[] before = pass.backward(dOutput).gate().get(0).toArray();
             backend.accumulate(0, buffer, 0, backend.buffer(30, 6)); // a pass must not see it
             assertThat(pass.backward(dOutput).gate().get(0).toArray()).containsExactly(before);
+        }
+    }
+
+    /** 1518500250² · 8 bytes overflow a long to a small positive number, (2³¹ − 1)² · 8 to a negative one. */
+    @Test
+    void sizesThatNobodyCanCountAreRefusedBeforeAnyAllocation() {
+        for (Nd4jBackend backend : new Nd4jBackend[] {Nd4jBackend.float32(), Nd4jBackend.float64()}) {
+            for (int size : new int[] {1_518_500_250, Integer.MAX_VALUE}) {
+                assertThatThrownBy(() -> backend.buffer(size, size))
+                        .isInstanceOf(IllegalArgumentException.class)
+                        .hasMessage("rows x columns: expected at most 2^44 elements but was " + size + " x " + size);
+            }
         }
     }
 }

@@ -48,6 +48,26 @@ class WorkersTest {
         assertThat(both.await(0, TimeUnit.SECONDS)).isTrue();
     }
 
+    /** What cannot be had, a further thread, costs speed only: all tasks are done when the call returns. */
+    @Test
+    void helpersThatCannotBeStartedAreDoneWithout() {
+        AtomicLong invited = new AtomicLong();
+        Workers workers = new Workers(4, job -> {
+            if (invited.incrementAndGet() > 1) {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+            new Thread(job).start();
+        });
+        for (int round = 0; round < 100; round++) {
+            invited.set(0);
+            AtomicIntegerArray runs = new AtomicIntegerArray(50);
+            workers.forEach(50, LARGE, runs::incrementAndGet);
+            for (int i = 0; i < 50; i++) {
+                assertThat(runs.get(i)).isEqualTo(1);
+            }
+        }
+    }
+
     private static void await(CountDownLatch latch) {
         try {
             assertThat(latch.await(20, TimeUnit.SECONDS)).isTrue();

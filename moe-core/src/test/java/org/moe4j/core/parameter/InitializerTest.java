@@ -46,6 +46,14 @@ class InitializerTest {
     }
 
     @Test
+    void evenATinyCutIsNeverPassed() {
+        for (double cut : new double[] {1e-3, 1e-9, 1e-12, 1e-16}) {
+            double[] x = draw(new Initializer(1, cut), 10, 100, 9);
+            assertThat(Arrays.stream(x).map(Math::abs).max().orElseThrow()).isLessThanOrEqualTo(cut);
+        }
+    }
+
+    @Test
     void zeroDeviationGivesZeros() {
         assertThat(draw(Initializer.normal(0), 1, 3, 1)).containsOnly(0.0, -0.0);
     }

@@ -110,6 +110,23 @@ class PresetTest {
     }
 
     @Test
+    void filesOfOtherEncodingsAreReadOrNamed() throws IOException {
+        Path marked = folder.resolve("marked.properties");
+        Files.writeString(marked, "\uFEFFname = Marked\nsource = here\n");
+        assertThat(Preset.load(marked).name()).isEqualTo("Marked");
+        Path latin = folder.resolve("latin.properties");
+        Files.write(latin, new byte[] {'n', 'a', 'm', 'e', '=', (byte) 0xE9, '\n'});
+        assertThatThrownBy(() -> Preset.load(latin))
+                .isInstanceOf(IOException.class)
+                .hasMessage("preset latin: expected UTF-8 text but was something else");
+        Path broken = folder.resolve("broken.properties");
+        Files.writeString(broken, "name = \\u12\n");
+        assertThatThrownBy(() -> Preset.load(broken))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("preset broken: expected a properties file but was ");
+    }
+
+    @Test
     void unknownPresetsListTheKnownOnes() {
         assertThatThrownBy(() -> Preset.named("olmoe"))
                 .isInstanceOf(NoSuchElementException.class)

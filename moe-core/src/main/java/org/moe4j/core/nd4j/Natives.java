@@ -1,0 +1,29 @@
+package org.moe4j.core.nd4j;
+
+import org.bytedeco.javacpp.Loader;
+import org.bytedeco.openblas.global.openblas_nolapack;
+
+/** Loads the native libraries of the host strategy, once and before any work. */
+final class Natives {
+    private Natives() {}
+
+    /**
+     * Unpacking a library into JavaCPP's cache fails for good on an interrupted thread, so that the interruption is put
+     * off until the libraries are there.
+     */
+    static void load() {
+        boolean interrupted = Thread.interrupted();
+        try {
+            Loader.load(openblas_nolapack.class);
+        } catch (LinkageError missing) {
+            throw new IllegalStateException(
+                    "natives: expected org.bytedeco:javacpp and org.bytedeco:openblas with this platform's classifier on the"
+                            + " class path but was " + missing,
+                    missing);
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+}
