@@ -26,10 +26,15 @@ class FlatMemoryTest {
                         "-Xmx256m",
                         "-XX:+DisableExplicitGC",
                         "-XX:+AlwaysPreTouch", // so that a heap region used for the first time is no growth
+                        // The JIT takes some 20 MB once, to compile a whole layer, and the C library keeps them: at
+                        // 5,000 calls
+                        // unless told to do it during the warm-up.
+                        "-XX:Tier4InvocationThreshold=400",
+                        "-XX:Tier4MinInvocationThreshold=300",
                         "-cp",
                         System.getProperty("java.class.path"),
                         MemoryProbe.class.getName(),
-                        "1000",
+                        "2000",
                         "10000")
                 .redirectErrorStream(true)
                 .start();
