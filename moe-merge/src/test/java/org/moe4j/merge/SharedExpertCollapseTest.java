@@ -17,6 +17,7 @@ import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.expert.SwiGluWeights;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.ForeignMatrix;
 
 class SharedExpertCollapseTest {
     private static final Backend BACKEND = ReferenceBackend.instance();

@@ -137,7 +137,7 @@ public final class KernelChecks {
     }
 
     /**
-     * {@link Backend#accumulate}, but for the question whether the buffer is one.
+     * {@link Backend#accumulate}.
      *
      * @param backend the backend asked
      * @param buffer written to
@@ -154,6 +154,14 @@ public final class KernelChecks {
                     "fromRow",
                     "at most " + (buffer.rows() - a.rows()) + " (rows of the buffer less rows of a)",
                     fromRow);
+        }
+        writable("buffer", buffer);
+    }
+
+    private static void writable(String argument, Matrix buffer) {
+        buffer.share().close(); // refuses a closed one
+        if (!buffer.isBuffer()) {
+            throw Require.expected(argument, "a matrix made by backend.buffer", "an immutable matrix");
         }
     }
 
@@ -258,9 +266,6 @@ public final class KernelChecks {
      */
     public static void buffer(String argument, Matrix buffer, int rows, int columns, String why) {
         shape(argument, buffer, rows, columns, why);
-        if (!buffer.isBuffer()) {
-            throw Require.expected(argument, "a matrix made by backend.buffer", "an immutable matrix");
-        }
-        buffer.share().close(); // refuses a closed one
+        writable(argument, buffer);
     }
 }

@@ -250,7 +250,6 @@ final class DeviceKernels implements Kernels {
         try (DeviceScope scope = new DeviceScope()) {
             scope.hold(buffer);
             scope.hold(a);
-            ((DeviceMatrix) buffer).requireWritable();
             if (((DeviceMatrix) a).isEmpty()) {
                 return;
             }

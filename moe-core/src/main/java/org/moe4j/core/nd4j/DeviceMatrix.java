@@ -36,12 +36,6 @@ final class DeviceMatrix implements Matrix {
         return writable;
     }
 
-    void requireWritable() {
-        if (!writable) {
-            throw Require.expected("buffer", "a matrix made by backend.buffer", "an immutable matrix");
-        }
-    }
-
     boolean isEmpty() {
         return rows == 0 || columns == 0;
     }

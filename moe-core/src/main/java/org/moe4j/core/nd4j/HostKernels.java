@@ -228,7 +228,6 @@ final class HostKernels implements Kernels {
         HostMatrix target = (HostMatrix) buffer;
         try (Lease lease = new Lease()) {
             NativeBuffer y = lease.of(target);
-            target.requireWritable();
             NativeBuffer from = lease.of(a);
             long start = (long) fromRow * a.columns();
             rowLoops.forStretches(a, (at, count) -> {

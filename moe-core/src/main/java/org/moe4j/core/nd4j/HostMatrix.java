@@ -35,12 +35,6 @@ final class HostMatrix implements Matrix {
         return writable;
     }
 
-    void requireWritable() {
-        if (!writable) {
-            throw Require.expected("buffer", "a matrix made by backend.buffer", "an immutable matrix");
-        }
-    }
-
     @Override
     public void close() {
         claim.close();

@@ -249,7 +249,7 @@ public final class ReferenceBackend implements Backend {
     @Override
     public void accumulate(double keep, Matrix buffer, int fromRow, Matrix a) {
         KernelChecks.accumulate(this, buffer, fromRow, a);
-        double[] y = ReferenceMatrix.writableValues(buffer);
+        double[] y = values(buffer);
         double[] from = values(a);
         int start = fromRow * a.columns();
         for (int i = 0; i < from.length; i++) {

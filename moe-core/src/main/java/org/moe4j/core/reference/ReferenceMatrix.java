@@ -3,7 +3,6 @@ package org.moe4j.core.reference;
 import java.util.Objects;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.internal.Require;
 
 /** A matrix in one {@code double[]}; closing only marks it, the garbage collector does the rest. */
 final class ReferenceMatrix implements Matrix {
@@ -29,14 +28,6 @@ final class ReferenceMatrix implements Matrix {
             throw new IllegalStateException("matrix: expected an open matrix but was closed");
         }
         return open.values;
-    }
-
-    static double[] writableValues(Matrix buffer) {
-        double[] values = values(buffer);
-        if (!((ReferenceMatrix) buffer).writable) {
-            throw Require.expected("buffer", "a matrix made by backend.buffer", "an immutable matrix");
-        }
-        return values;
     }
 
     @Override

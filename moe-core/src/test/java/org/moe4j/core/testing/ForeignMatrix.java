@@ -1,11 +1,11 @@
-package org.moe4j.router;
+package org.moe4j.core.testing;
 
 import java.lang.reflect.Proxy;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 
 /** A matrix of a backend that nobody else knows and that can do nothing. */
-record ForeignMatrix(int rows, int columns) implements Matrix {
+public record ForeignMatrix(int rows, int columns) implements Matrix {
     private static final Backend FOREIGN = (Backend) Proxy.newProxyInstance(
             Backend.class.getClassLoader(), new Class<?>[] {Backend.class}, (self, method, arguments) -> {
                 return switch (method.getName()) {
