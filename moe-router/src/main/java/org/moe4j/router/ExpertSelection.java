@@ -1,14 +1,10 @@
 package org.moe4j.router;
 
-import java.util.Arrays;
 import org.moe4j.core.internal.Require;
 
 /**
  * Picks the experts of a token by their choice scores. The order is total: larger score first, and of equal scores
  * (−0 equals +0) the lower index first. Selection has no gradient.
- *
- * <p>A router first lets {@link #restrict} overwrite the choice scores of experts that are out of the question, then takes the
- * K largest with {@link #select(double[], int, int, int[], double[])}.
  */
 public sealed interface ExpertSelection {
     /** What the choice scores of the experts of closed groups become. */
@@ -31,36 +27,6 @@ public sealed interface ExpertSelection {
     void requireFits(int experts, int topK);
 
     /**
-     * Room that {@link #restrict} and the selection need, to be used for one token after the other.
-     *
-     * @param topK K in 1..E
-     * @return a fresh array
-     */
-    double[] workspace(int topK);
-
-    /**
-     * Overwrites the choice scores of experts that are out of the question.
-     *
-     * @param choiceScores E numbers of one token, none of them NaN
-     * @param topK K in 1..E
-     * @param workspace from {@link #workspace}, overwritten
-     */
-    void restrict(double[] choiceScores, int topK, double[] workspace);
-
-    /**
-     * Selects for one token among many.
-     *
-     * @param choiceScores E numbers of the token as {@link #restrict} left them, none of them NaN
-     * @param topK K in 1..E
-     * @param token 0 ≤ token &lt; T
-     * @param into T·K indices; those of the token are overwritten, best first
-     * @param workspace from {@link #workspace}, overwritten
-     */
-    default void select(double[] choiceScores, int topK, int token, int[] into, double[] workspace) {
-        TopK.select(choiceScores, topK, token, into, workspace);
-    }
-
-    /**
      * Selects for one token.
      *
      * @param choiceScores E numbers, infinities allowed; they stay as they are
@@ -76,11 +42,12 @@ public sealed interface ExpertSelection {
                 throw Require.expected("choiceScores", "numbers that can be compared", "NaN for expert " + e);
             }
         }
-        double[] restricted = choiceScores.clone();
-        double[] workspace = workspace(topK);
-        restrict(restricted, topK, workspace);
+        double[] open = choiceScores.clone();
+        if (this instanceof GroupLimited limited) {
+            new GroupLimit(limited, open.length, topK).close(open);
+        }
         int[] selected = new int[topK];
-        select(restricted, topK, 0, selected, workspace);
+        new TopK(open.length, topK).select(open, selected, 0);
         return selected;
     }
 
@@ -89,16 +56,6 @@ public sealed interface ExpertSelection {
         @Override
         public void requireFits(int experts, int topK) {
             Require.inRange("topK", topK, 1, experts, "experts");
-        }
-
-        @Override
-        public double[] workspace(int topK) {
-            return new double[TopK.room(topK)];
-        }
-
-        @Override
-        public void restrict(double[] choiceScores, int topK, double[] workspace) {
-            // all experts may be chosen
         }
     }
 
@@ -152,41 +109,6 @@ public sealed interface ExpertSelection {
                         "keptGroups", "groups with at least " + topK + " experts (topK)", keptGroups + " of " + size);
             }
             groupScore.requireFits(size, topK, keptGroups);
-        }
-
-        @Override
-        public double[] workspace(int topK) {
-            return new double[TopK.room(topK) + groups + groupScore.best(topK, keptGroups)];
-        }
-
-        @Override
-        public void restrict(double[] choiceScores, int topK, double[] workspace) {
-            if (keptGroups == groups) {
-                return;
-            }
-            int size = choiceScores.length / groups;
-            int best = groupScore.best(topK, keptGroups);
-            int from = TopK.room(topK); // what is before belongs to the selection
-            for (int g = 0; g < groups; g++) {
-                workspace[from + g] = TopK.sumOfBest(choiceScores, g * size, size, best, workspace, from + groups);
-            }
-            double fill = closedGroups == ClosedGroups.ZERO ? 0 : Double.NEGATIVE_INFINITY;
-            for (int g = 0; g < groups; g++) {
-                if (better(workspace, from, g) >= keptGroups) {
-                    Arrays.fill(choiceScores, g * size, (g + 1) * size, fill);
-                }
-            }
-        }
-
-        /** Number of groups that come before this one. */
-        private int better(double[] groupScores, int from, int group) {
-            double own = groupScores[from + group];
-            int better = 0;
-            for (int g = 0; g < groups; g++) {
-                double other = groupScores[from + g];
-                better += other > own || (g < group && other == own) ? 1 : 0;
-            }
-            return better;
         }
     }
 }

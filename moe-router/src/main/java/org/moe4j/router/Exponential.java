@@ -10,12 +10,14 @@ package org.moe4j.router;
 final class Exponential {
     private static final int BITS = 11;
     private static final int MASK = (1 << BITS) - 1;
-    private static final double LIMIT = 700; // inside it 2^q is a normal number, and so is the result
     private static final double STEPS_PER_UNIT = (1 << BITS) / 0.6931471805599453;
     private static final double STEP_HIGH =
             0x1.62e42feep-1 / (1 << BITS); // 31 bits: products with whole numbers are exact
     private static final double STEP_LOW = 0x1.a39ef35793c76p-33 / (1 << BITS);
     private static final double ROUND = 0x1.8p52; // adding it rounds to a whole number, found in the lowest bits
+    private static final int RANGE_BITS =
+            21; // 2^20 steps each way are |x| < 354.8: 2^q and the result are normal numbers
+    private static final long LOWEST_STEP = Double.doubleToRawLongBits(ROUND) - (1L << (RANGE_BITS - 1));
     private static final long[] POWERS = powers();
 
     private Exponential() {}
@@ -30,14 +32,56 @@ final class Exponential {
 
     /** {@code e^x} for any x. */
     static double of(double x) {
-        if (!(Math.abs(x) <= LIMIT)) {
+        double shifted = x * STEPS_PER_UNIT + ROUND;
+        long step = Double.doubleToRawLongBits(shifted);
+        if ((step - LOWEST_STEP) >>> RANGE_BITS != 0) { // also when x is not finite
             return StrictMath.exp(x);
         }
-        double shifted = x * STEPS_PER_UNIT + ROUND;
-        int step = (int) Double.doubleToRawLongBits(shifted);
         double whole = shifted - ROUND;
         double r = (x - whole * STEP_HIGH) - whole * STEP_LOW;
-        double power = Double.longBitsToDouble(POWERS[step & MASK] + ((long) (step >> BITS) << 52));
+        double power = power(step);
         return power + power * (r + r * r * (0.5 + r * (1.0 / 6)));
+    }
+
+    /** {@code 2^(step/2048)}, the step being a whole number in the lowest bits. */
+    private static double power(long step) {
+        return Double.longBitsToDouble(POWERS[(int) step & MASK] + (step >> BITS << 52));
+    }
+
+    /**
+     * {@code into[e] = e^(factor · x[from + e] − shift)}, the same bits as {@link #of} one by one, in half the time: the part that
+     * needs no table is a loop of its own, of which the JVM's compiler makes vector instructions.
+     *
+     * @param factor 1 or −1
+     * @return the sum, in the order of the numbers
+     */
+    static double all(double[] x, int from, double factor, double shift, double[] into) {
+        System.arraycopy(x, from, into, 0, into.length); // a loop that reads from an offset gets no vector instructions
+        for (int e = 0; e < into.length; e++) {
+            double y = into[e] * factor - shift;
+            double whole = (y * STEPS_PER_UNIT + ROUND) - ROUND;
+            double r = (y - whole * STEP_HIGH) - whole * STEP_LOW;
+            into[e] = r + r * r * (0.5 + r * (1.0 / 6));
+        }
+        double sum = 0;
+        long beyond = 0;
+        for (int e = 0; e < into.length; e++) {
+            double shifted = (x[from + e] * factor - shift) * STEPS_PER_UNIT + ROUND;
+            long step = Double.doubleToRawLongBits(shifted);
+            beyond |= step - LOWEST_STEP;
+            double power = power(step);
+            into[e] = power + power * into[e];
+            sum += into[e];
+        }
+        return beyond >>> RANGE_BITS == 0 ? sum : oneByOne(x, from, factor, shift, into);
+    }
+
+    private static double oneByOne(double[] x, int from, double factor, double shift, double[] into) {
+        double sum = 0;
+        for (int e = 0; e < into.length; e++) {
+            into[e] = of(x[from + e] * factor - shift);
+            sum += into[e];
+        }
+        return sum;
     }
 }

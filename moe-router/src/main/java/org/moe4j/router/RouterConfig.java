@@ -1,5 +1,7 @@
 package org.moe4j.router;
 
+import java.util.Optional;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
 
@@ -101,6 +103,44 @@ public record RouterConfig(
      */
     public static RouterConfig from(Preset preset) {
         return RouterSection.read(preset);
+    }
+
+    /**
+     * What these conventions make of given logits, as of a trace: the routing that a router with these logits has.
+     *
+     * @param logits T·E finite numbers, token after token
+     * @return the routing of T tokens
+     * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
+     */
+    public Routing routing(double[] logits) {
+        if (selectionBias) {
+            throw Require.expected("selectionBias", "a SelectionBias (config.selectionBias)", "absent");
+        }
+        return routing(logits, Optional.empty());
+    }
+
+    /**
+     * The same with a selection bias.
+     *
+     * @param logits T·E finite numbers, token after token
+     * @param bias E values
+     * @return the routing of T tokens
+     * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
+     */
+    public Routing routing(double[] logits, SelectionBias bias) {
+        if (!selectionBias) {
+            throw Require.expected("config.selectionBias", "true with a selection bias", false);
+        }
+        Require.count("selectionBias", bias.experts(), experts, "values (experts)");
+        return routing(logits, Optional.of(bias));
+    }
+
+    private Routing routing(double[] logits, Optional<SelectionBias> bias) {
+        if (logits.length % experts != 0) {
+            throw Require.expected("logits", "a multiple of " + experts + " numbers (experts)", logits.length);
+        }
+        RouterLogits.requireFinite(logits, experts);
+        return TokenChoice.routing(this, bias, logits);
     }
 
     /**

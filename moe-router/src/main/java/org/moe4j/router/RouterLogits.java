@@ -8,6 +8,8 @@ import org.moe4j.core.backend.Matrix;
 final class RouterLogits {
     private static final int BLOCK = 4; // independent sums, so that additions need not wait for each other
 
+    private static final int CHECKED_AT_ONCE = 512;
+
     private RouterLogits() {}
 
     /** T·E finite logits, token after token. */
@@ -73,8 +75,22 @@ final class RouterLogits {
         into[at + 3] = fourth;
     }
 
-    private static void requireFinite(double[] logits, int experts) {
-        for (int i = 0; i < logits.length; i++) {
+    /** Refuses logits that are not finite: 0 times such a number is NaN, and the sum of these products tells it, many at a time. */
+    static void requireFinite(double[] logits, int experts) {
+        double[] block = new double[Math.min(CHECKED_AT_ONCE, logits.length)];
+        double[] zeros = new double[block.length];
+        int from = 0;
+        for (; block.length > 0 && from + block.length <= logits.length; from += block.length) {
+            System.arraycopy(logits, from, block, 0, block.length);
+            for (int i = 0; i < block.length; i++) {
+                zeros[i] += block[i] * 0;
+            }
+        }
+        boolean finite = true;
+        for (double zero : zeros) {
+            finite &= zero == 0;
+        }
+        for (int i = finite ? from : 0; i < logits.length; i++) {
             if (!Double.isFinite(logits[i])) {
                 throw new ArithmeticException("router logits: expected finite values but token " + i / experts
                         + ", expert " + i % experts + " is " + logits[i]);

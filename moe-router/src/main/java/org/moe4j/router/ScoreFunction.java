@@ -65,11 +65,7 @@ public sealed interface ScoreFunction {
             for (int e = 1; e < into.length; e++) {
                 max = logits[from + e] > max ? logits[from + e] : max;
             }
-            double sum = 0;
-            for (int e = 0; e < into.length; e++) {
-                into[e] = Exponential.of(logits[from + e] - max);
-                sum += into[e];
-            }
+            double sum = Exponential.all(logits, from, 1, max, into);
             for (int e = 0; e < into.length; e++) {
                 into[e] /= sum;
             }
@@ -119,19 +115,21 @@ public sealed interface ScoreFunction {
         @Override
         public void scores(double[] logits, int token, double[] into) {
             int from = token * into.length;
-            double sum = 0;
+            double sum = Exponential.all(logits, from, -1, 0, into);
             for (int e = 0; e < into.length; e++) {
-                into[e] = 1 + Exponential.of(-logits[from + e]);
-                sum += into[e];
-            }
-            for (int e = 0; e < into.length; e++) {
-                into[e] = 1 / into[e] + epsilon;
+                into[e] = 1 / (1 + into[e]) + epsilon;
             }
             for (int e = 0; sum > 1e300 && e < into.length; e++) {
-                if (logits[from + e] < -691) { // e^691 > 1e300; the quotient loses its bits as e^−l overflows
-                    into[e] = StrictMath.exp(logits[from + e]) + epsilon;
-                }
+                into[e] = of(logits[from + e]);
             }
+        }
+
+        /** The score of one logit. */
+        double of(double logit) {
+            if (logit < -691) { // e^691 > 1e300; the quotient loses its bits as e^−l overflows
+                return StrictMath.exp(logit) + epsilon;
+            }
+            return 1 / (1 + Exponential.of(-logit)) + epsilon;
         }
 
         @Override

@@ -1,6 +1,8 @@
 package org.moe4j.router;
 
 import java.util.Optional;
+import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.internal.Require;
 
 /** The way of one token from logits to experts and weights, with room that serves token after token. For one thread. */
 final class TokenChoice {
@@ -9,28 +11,55 @@ final class TokenChoice {
     private final double[] scores;
     private final double[] choiceScores;
     private final double[] selected;
-    private final double[] workspace;
+    private final TopK best;
+    private final Optional<GroupLimit> groups;
+    private final Optional<SigmoidSelection> sigmoids;
 
     TokenChoice(RouterConfig config, Optional<SelectionBias> bias) {
         this.config = config;
         this.bias = bias;
+        int experts = config.experts();
+        int topK = config.topK();
+        groups = config.selection() instanceof ExpertSelection.GroupLimited limited
+                ? Optional.of(new GroupLimit(limited, experts, topK))
+                : Optional.empty();
         boolean ranksScores = !config.renormalization().ofLogits();
-        boolean restricted = !(config.selection() instanceof ExpertSelection.PlainTopK);
-        scores = new double[config.experts()];
-        choiceScores = ranksScores && bias.isEmpty() && !restricted ? scores : new double[config.experts()];
-        selected = new double[config.topK()];
-        workspace = config.selection().workspace(config.topK());
+        scores = new double[experts];
+        choiceScores = ranksScores && bias.isEmpty() && groups.isEmpty() ? scores : new double[experts];
+        selected = new double[topK];
+        best = new TopK(experts, topK);
+        sigmoids = SigmoidSelection.of(config, bias, best, groups);
+    }
+
+    /** The routing of T·E finite logits. */
+    static Routing routing(RouterConfig config, Optional<SelectionBias> bias, double[] logits) {
+        int tokens = logits.length / config.experts();
+        int[] experts = new int[Require.elements(tokens, config.topK())];
+        double[] weights = new double[experts.length];
+        TokenChoice choice = new TokenChoice(config, bias);
+        for (int t = 0; t < tokens; t++) {
+            choice.route(logits, t, experts, weights);
+        }
+        if (config.scale() != 1) {
+            for (int slot = 0; slot < weights.length; slot++) {
+                weights[slot] *= config.scale();
+            }
+        }
+        return Routing.of(config.experts(), config.topK(), experts, weights);
     }
 
     /** Selects the experts of a token and computes their weights, but for the scale. */
     void route(double[] logits, int token, int[] experts, double[] weights) {
-        double[] ranked = choiceScores(logits, token);
-        int topK = config.topK();
-        config.selection().select(ranked, topK, token, experts, workspace);
-        boolean ofLogits = config.renormalization().ofLogits();
-        for (int rank = 0; rank < topK; rank++) {
-            int expert = experts[token * topK + rank];
-            selected[rank] = ofLogits ? logits[token * scores.length + expert] : scores[expert];
+        int first = token * selected.length;
+        if (sigmoids.isPresent() && sigmoids.get().select(logits, token, experts, first)) {
+            sigmoids.get().scores(experts, first, selected);
+        } else {
+            best.select(choiceScores(logits, token), experts, first);
+            boolean ofLogits = config.renormalization().ofLogits();
+            for (int rank = 0; rank < selected.length; rank++) {
+                int expert = experts[first + rank];
+                selected[rank] = ofLogits ? logits[token * scores.length + expert] : scores[expert];
+            }
         }
         config.renormalization().weights(selected, token, weights);
     }
@@ -52,7 +81,7 @@ final class TokenChoice {
         } else {
             System.arraycopy(ranked, from, choiceScores, 0, scores.length);
         }
-        config.selection().restrict(choiceScores, config.topK(), workspace);
+        groups.ifPresent(limit -> limit.close(choiceScores));
         return choiceScores;
     }
 }

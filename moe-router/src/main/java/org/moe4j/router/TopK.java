@@ -1,123 +1,200 @@
 package org.moe4j.router;
 
-/** The K largest of E numbers in the library's order: larger first, of equal ones (−0 equals +0) the lower index first. */
+/**
+ * The K largest of E numbers in the library's order: larger first, of equal ones (−0 equals +0) the lower index first. For one thread,
+ * token after token.
+ *
+ * <p>First all numbers that reach a level are listed; the level is learnt from the tokens before, so that little more is listed than
+ * is selected. Then the listed are sorted. The selection does not depend on the level: if fewer than K reach it, a lower one
+ * is taken, and at last none.
+ */
 final class TopK {
-    private TopK() {}
+    private static final double LEARNING = 1.0 / 32;
+    private static final double BELOW = 2; // mean deviations between the usual K-th largest and the level
+    private static final int FEW = 48; // more are sorted by insertion
+    private static final double LARGE = 1e300; // sums of what is below do not overflow
 
-    /** Numbers that {@link #select} needs as workspace: a hint from token to token, and the best so far. */
-    static int room(int topK) {
-        return 1 + topK;
+    private final int topK;
+    private final double[] halves; // maxima of e and e + 2q
+    private final double[] quarters; // maxima of e, e + q, e + 2q and e + 3q
+    private final int[] columns;
+    private final int[] listed;
+    private final double[] values;
+    private final double[] best;
+    private final int[] places;
+    private final int[] sorted;
+    private double reached;
+    private double usual = Double.NEGATIVE_INFINITY;
+    private double deviation;
+
+    TopK(int experts, int topK) {
+        this.topK = topK;
+        quarters = new double[experts / 4];
+        halves = new double[2 * quarters.length];
+        columns = new int[quarters.length + 1];
+        listed = new int[experts + 1];
+        values = new double[experts];
+        best = new double[Math.max(topK, FEW)];
+        places = new int[FEW];
+        sorted = new int[FEW];
+    }
+
+    /** Selects for one token: K indices, best first, from a place on. */
+    void select(double[] scores, int[] into, int first) {
+        int count = list(scores, level());
+        for (int i = 0; i < count; i++) {
+            values[i] = scores[listed[i]] + 0.0; // −0 becomes 0
+        }
+        order(count, into, first);
+        learn();
+    }
+
+    /** What most tokens have at least K numbers above; nothing is known before the first. */
+    double level() {
+        return usual - BELOW * deviation;
     }
 
     /**
-     * A scan that inserts into the sorted list of the best so far. The first number of the workspace is a guess of what the
-     * K-th largest is not below, learnt from the tokens before: what is smaller is passed over, so that little more is
-     * inserted than is selected. If fewer than K numbers reach it, a lower guess is tried, and at last none. The selection
-     * does not depend on the guess.
+     * Lists the indices of at least K numbers, ascending: all that reach the level or, when they are too few, a lower one.
      *
-     * @param workspace {@link #room} numbers, to be used for one token after the other
+     * @param ranked E numbers, none of them NaN
+     * @return how many are listed
      */
-    static void select(double[] scores, int topK, int token, int[] into, double[] workspace) {
-        int first = token * topK;
-        double guess = workspace[0];
-        int reached = scan(scores, guess, topK, first, into, workspace);
-        if (reached > 0 && reached < topK) {
-            guess -= (workspace[1] - guess) / 4;
-            reached = scan(scores, guess, topK, first, into, workspace);
+    int list(double[] ranked, double level) {
+        fold(ranked, halves);
+        fold(halves, quarters);
+        reached = level;
+        int count = reaching(ranked);
+        if (count < topK) {
+            reached = level - 2 * BELOW * deviation;
+            count = reaching(ranked);
         }
-        if (reached < topK) {
-            scan(scores, Double.NEGATIVE_INFINITY, topK, first, into, workspace);
-            guess = workspace[topK] - (workspace[1] - workspace[topK]) / 4;
-        } else if (reached > topK + topK / 2 + 4) {
-            guess += (workspace[topK] - guess) / 8;
-        }
-        workspace[0] = Double.isFinite(guess) ? guess : 0;
+        return count < topK ? all() : count;
     }
 
-    /** Number of scores not below the bound; the best of them are in the workspace from place 1 on, and their indices in {@code into}. */
-    private static int scan(double[] scores, double bound, int topK, int first, int[] into, double[] workspace) {
-        int reached = 0;
-        for (int e = 0; e < scores.length; e++) {
-            double score = scores[e];
-            if (score < bound) {
-                continue;
+    /** The level that was reached by all that are listed, and by no other. */
+    double reached() {
+        return reached;
+    }
+
+    /** The larger of each number and its partner half the way further; vector instructions, as both are read without an offset. */
+    private static void fold(double[] from, double[] into) {
+        System.arraycopy(from, into.length, into, 0, into.length);
+        for (int i = 0; i < into.length; i++) {
+            into[i] = Math.max(into[i], from[i]);
+        }
+    }
+
+    /** Without branches, which could not be foretold: columns of four by their maxima, then the members of these. */
+    private int reaching(double[] ranked) {
+        double level = reached == 0 ? -Double.MIN_VALUE : reached; // −0 less 0 would have the sign of a number below
+        int hits = 0;
+        for (int q = 0; q < quarters.length; q++) {
+            columns[hits] = q;
+            hits += reaches(quarters[q], level);
+        }
+        int size = quarters.length;
+        int count = 0;
+        for (int from = 0; from < 4 * size; from += size) {
+            for (int i = 0; i < hits; i++) {
+                int e = from + columns[i];
+                listed[count] = e;
+                count += reaches(ranked[e], level);
             }
-            int place = reached++; // of the new one, counted from the best
-            if (place >= topK) {
-                if (!(score > workspace[topK])) {
+        }
+        for (int e = 4 * size; e < ranked.length; e++) {
+            listed[count] = e;
+            count += reaches(ranked[e], level);
+        }
+        return count;
+    }
+
+    /** 1 for a number that is not below the level, else 0: by the sign of the difference. */
+    private static int reaches(double number, double level) {
+        return 1 + (int) (Double.doubleToRawLongBits(number - level) >> 63);
+    }
+
+    private int all() {
+        reached = Double.NEGATIVE_INFINITY;
+        for (int e = 0; e < values.length; e++) {
+            listed[e] = e;
+        }
+        return values.length;
+    }
+
+    /** The indices that {@link #list} found, from the first place on. */
+    int[] listed() {
+        return listed;
+    }
+
+    /** Room for their numbers. */
+    double[] values() {
+        return values;
+    }
+
+    /** Writes the K best of the listed, by their numbers in {@link #values} without −0, from a place on. */
+    void order(int count, int[] into, int first) {
+        if (count > FEW
+                || reached == Double.NEGATIVE_INFINITY) { // then there may be infinities, which have no difference
+            insert(count, into, first);
+        } else {
+            count(count, into, first);
+        }
+    }
+
+    /** Counts for each number those that come before it: without branches, which could not be foretold. */
+    private void count(int count, int[] into, int first) {
+        for (int i = 0; i < count; i++) {
+            double value = values[i];
+            int before = i;
+            for (int j = 0; j < i; j++) {
+                int less = 1 - reaches(values[j], value);
+                places[j] += less;
+                before -= less;
+            }
+            places[i] = before;
+        }
+        for (int i = 0; i < count; i++) {
+            sorted[places[i]] = listed[i];
+            best[places[i]] = values[i];
+        }
+        System.arraycopy(sorted, 0, into, first, topK);
+    }
+
+    private void insert(int count, int[] into, int first) {
+        for (int i = 0; i < count; i++) {
+            double value = values[i];
+            int place = i;
+            if (i >= topK) {
+                if (!(value > best[topK - 1])) {
                     continue;
                 }
                 place = topK - 1;
             }
-            while (place > 0 && workspace[place] < score) {
-                workspace[place + 1] = workspace[place];
+            while (place > 0 && best[place - 1] < value) {
+                best[place] = best[place - 1];
                 into[first + place] = into[first + place - 1];
                 place--;
             }
-            workspace[place + 1] = score;
-            into[first + place] = e;
+            best[place] = value;
+            into[first + place] = listed[i];
         }
-        return reached;
     }
 
-    /**
-     * Sum of the m largest of a range, from the largest on; from {@code place} on, m numbers of the workspace are overwritten.
-     */
-    static double sumOfBest(double[] values, int from, int size, int m, double[] workspace, int place) {
-        if (m > 2) {
-            return sumOfMany(values, from, size, m, workspace, place);
-        }
-        double firstA = Double.NEGATIVE_INFINITY; // four interleaved parts, which need not wait for each other
-        double secondA = firstA;
-        double firstB = firstA;
-        double secondB = firstA;
-        double firstC = firstA;
-        double secondC = firstA;
-        double firstD = firstA;
-        double secondD = firstA;
-        int e = from;
-        int end = from + size;
-        for (; e + 4 <= end; e += 4) {
-            secondA = Math.max(secondA, Math.min(firstA, values[e]));
-            firstA = Math.max(firstA, values[e]);
-            secondB = Math.max(secondB, Math.min(firstB, values[e + 1]));
-            firstB = Math.max(firstB, values[e + 1]);
-            secondC = Math.max(secondC, Math.min(firstC, values[e + 2]));
-            firstC = Math.max(firstC, values[e + 2]);
-            secondD = Math.max(secondD, Math.min(firstD, values[e + 3]));
-            firstD = Math.max(firstD, values[e + 3]);
-        }
-        for (; e < end; e++) {
-            secondA = Math.max(secondA, Math.min(firstA, values[e]));
-            firstA = Math.max(firstA, values[e]);
-        }
-        double firstAB = Math.max(firstA, firstB);
-        double secondAB = Math.max(Math.min(firstA, firstB), Math.max(secondA, secondB));
-        double firstCD = Math.max(firstC, firstD);
-        double secondCD = Math.max(Math.min(firstC, firstD), Math.max(secondC, secondD));
-        double first = Math.max(firstAB, firstCD);
-        double second = Math.max(Math.min(firstAB, firstCD), Math.max(secondAB, secondCD));
-        return m == 1 ? first : first + second;
+    /** The K-th largest number. */
+    double last() {
+        return best[topK - 1];
     }
 
-    private static double sumOfMany(double[] from, int start, int size, int m, double[] workspace, int place) {
-        int last = place + m - 1;
-        for (int i = 0; i < size; i++) {
-            double value = from[start + i];
-            if (i >= m && !(value > workspace[last])) {
-                continue;
-            }
-            int at = Math.min(place + i, last);
-            while (at > place && workspace[at - 1] < value) {
-                workspace[at] = workspace[at - 1];
-                at--;
-            }
-            workspace[at] = value;
+    /** Takes the K-th largest into account for the level of the next token. */
+    void learn() {
+        double away = last() - usual;
+        if (Math.abs(away) <= LARGE) {
+            usual += away * LEARNING;
+            deviation += (Math.abs(away) - deviation) * LEARNING;
+        } else { // the first token, or numbers that are infinite or nearly so
+            usual = last();
+            deviation = 0;
         }
-        double sum = 0;
-        for (int i = place; i <= last; i++) {
-            sum += workspace[i];
-        }
-        return sum;
     }
 }

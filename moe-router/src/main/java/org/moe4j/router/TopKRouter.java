@@ -174,23 +174,8 @@ public final class TopKRouter implements Router {
         KernelChecks.owner("tokens", tokens, weight.backend());
         context.requireTokens(tokens.rows());
         double[] logits = RouterLogits.of(config.precision(), tokens, weight, bias);
-        return new TopKPass(config, tokens, weight, selectionBias, logits, routing(logits, tokens.rows()));
-    }
-
-    private Routing routing(double[] logits, int tokens) {
-        int topK = config.topK();
-        int[] experts = new int[Require.elements(tokens, topK)];
-        double[] weights = new double[experts.length];
-        TokenChoice choice = new TokenChoice(config, selectionBias);
-        for (int t = 0; t < tokens; t++) {
-            choice.route(logits, t, experts, weights);
-        }
-        if (config.scale() != 1) {
-            for (int slot = 0; slot < weights.length; slot++) {
-                weights[slot] *= config.scale();
-            }
-        }
-        return Routing.of(config.experts(), topK, experts, weights);
+        Routing routing = TokenChoice.routing(config, selectionBias, logits);
+        return new TopKPass(config, tokens, weight, selectionBias, logits, routing);
     }
 
     @Override

@@ -56,13 +56,6 @@ class ExpertSelectionTest {
     }
 
     @Test
-    void aTokenAmongManyWritesItsOwnSlots() {
-        int[] into = {9, 9, 9, 9, 9, 9};
-        PLAIN.select(new double[] {1, 3, 2}, 2, 1, into, PLAIN.workspace(2));
-        assertThat(into).containsExactly(9, 9, 1, 2, 9, 9);
-    }
-
-    @Test
     void badArgumentsAreRefused() {
         assertThatThrownBy(() -> PLAIN.select(new double[] {1, Double.NaN}, 1))
                 .isInstanceOf(IllegalArgumentException.class)

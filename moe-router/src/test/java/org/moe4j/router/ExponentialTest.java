@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.SplittableRandom;
 import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ExponentialTest {
     private static double worst(DoubleStream points) {
@@ -43,5 +45,25 @@ class ExponentialTest {
         assertThat(Exponential.of(Double.NEGATIVE_INFINITY)).isZero();
         assertThat(Exponential.of(Double.POSITIVE_INFINITY)).isInfinite();
         assertThat(Exponential.of(Double.NaN)).isNaN();
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {1, 20, 300, 360, 800, 1e9, 1e308})
+    void manyAtOnceHaveTheBitsOfOneByOne(double range) {
+        SplittableRandom random = new SplittableRandom(7);
+        for (int size : new int[] {0, 1, 7, 64, 511, 512}) {
+            double[] x = random.doubles(size + 3, -1, 1).map(y -> range * y).toArray();
+            for (double factor : new double[] {1, -1}) {
+                double shift = factor > 0 && range < 1e300 ? range : 0;
+                double[] into = new double[size];
+                double sum = Exponential.all(x, 3, factor, shift, into);
+                double expected = 0;
+                for (int e = 0; e < size; e++) {
+                    assertThat(into[e]).isEqualTo(Exponential.of(factor * x[3 + e] - shift));
+                    expected += into[e];
+                }
+                assertThat(sum).isEqualTo(expected);
+            }
+        }
     }
 }

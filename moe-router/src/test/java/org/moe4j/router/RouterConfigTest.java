@@ -2,6 +2,7 @@ package org.moe4j.router;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,6 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.preset.Preset;
 
 class RouterConfigTest {
@@ -120,5 +122,59 @@ class RouterConfigTest {
         assertThat(config.withScore(new ScoreFunction.Softmax())).isEqualTo(config);
         assertThat(config.withSelection(new ExpertSelection.PlainTopK())).isEqualTo(config);
         assertThatThrownBy(() -> config.withExperts(1)).isInstanceOf(IllegalArgumentException.class);
+    }
+
+    /** By hand: sigmoids of 0, 2 and −1 are 0.5, 0.8808 and 0.2689; the bias lifts the last over the first. */
+    @Test
+    void routesGivenLogits() {
+        RouterConfig config = RouterConfig.topK(3, 2)
+                .withScore(new ScoreFunction.Sigmoid())
+                .withRenormalization(new Renormalization.Sum())
+                .withScale(2.5);
+        Routing routing = config.routing(new double[] {0, 2, -1, 2, 0, -1});
+        assertThat(routing.tokens()).isEqualTo(2);
+        assertThat(new int[] {routing.expert(0, 0), routing.expert(0, 1), routing.expert(1, 0), routing.expert(1, 1)})
+                .containsExactly(1, 0, 0, 1);
+        double high = 1 / (1 + StrictMath.exp(-2));
+        assertThat(routing.weight(0, 0)).isCloseTo(2.5 * high / (high + 0.5), within(1e-15));
+        Routing biased = config.withSelectionBias(true)
+                .routing(new double[] {0, 2, -1}, SelectionBias.of(new double[] {0, 0, 0.3}));
+        assertThat(biased.expert(0, 1)).isEqualTo(2);
+        assertThat(config.routing(new double[0]).tokens()).isZero();
+    }
+
+    @Test
+    void logitsThatCannotBeRoutedAreRefused() {
+        RouterConfig config = RouterConfig.topK(3, 2);
+        assertThatThrownBy(() -> config.routing(new double[4]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("logits: expected a multiple of 3 numbers (experts) but was 4");
+        assertThatThrownBy(() -> config.routing(new double[] {0, 0, 0, 0, Double.NaN, 0}))
+                .isInstanceOf(ArithmeticException.class)
+                .hasMessage("router logits: expected finite values but token 1, expert 1 is NaN");
+        assertThatThrownBy(() -> config.routing(new double[3], SelectionBias.zeros(3)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("config.selectionBias: expected true with a selection bias but was false");
+        RouterConfig biased = config.withSelectionBias(true);
+        assertThatThrownBy(() -> biased.routing(new double[3]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("selectionBias: expected a SelectionBias (config.selectionBias) but was absent");
+        assertThatThrownBy(() -> biased.routing(new double[3], SelectionBias.zeros(4)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("selectionBias: expected 3 values (experts) but was 4");
+    }
+
+    /** Wherever it stands among many, in the blocks that are checked at once or after them. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 511, 512, 700, 1023, 1024, 1499})
+    void aLogitThatIsNotFiniteIsFoundAnywhere(int place) {
+        RouterConfig config = RouterConfig.topK(3, 2);
+        for (double bad : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
+            double[] logits = new double[1500];
+            logits[place] = bad;
+            assertThatThrownBy(() -> config.routing(logits))
+                    .isInstanceOf(ArithmeticException.class)
+                    .hasMessageContaining("token " + place / 3 + ", expert " + place % 3 + " is " + bad);
+        }
     }
 }

@@ -32,7 +32,7 @@ class TopKTest {
         int[] expected = new int[topK];
         int[] actual = new int[topK];
         boolean[] taken = new boolean[experts];
-        double[] workspace = new double[TopK.room(topK)];
+        TopK subject = new TopK(experts, topK);
         int mismatches = 0;
         for (int row = 0; row < rows; row++) {
             int levels = row % 2 == 0 ? 0 : 1 + random.nextInt(6); // every other row is full of ties
@@ -42,7 +42,7 @@ class TopKTest {
                 scores[e] = level == 0 && (e & 1) == 0 ? -0.0 : scores[e];
             }
             brute(scores, topK, expected, taken);
-            TopK.select(scores, topK, 0, actual, workspace);
+            subject.select(scores, actual, 0);
             mismatches += Arrays.equals(expected, actual) ? 0 : 1;
         }
         assertThat(mismatches).isZero();
@@ -59,9 +59,10 @@ class TopKTest {
             }
             for (int topK : new int[] {1, Math.min(22, experts), experts}) {
                 int[] into = new int[topK];
-                TopK.select(rising, topK, 0, into, new double[TopK.room(topK)]);
+                TopK subject = new TopK(experts, topK);
+                subject.select(rising, into, 0);
                 assertThat(into).containsExactly(TokenwiseRouting.best(rising, topK));
-                TopK.select(falling, topK, 0, into, new double[TopK.room(topK)]);
+                subject.select(falling, into, 0);
                 assertThat(into).containsExactly(TokenwiseRouting.best(falling, topK));
             }
         }
