@@ -71,6 +71,17 @@ public final class MoeLayer implements AutoCloseable {
     }
 
     /**
+     * The same layer with another router, as one whose selection bias a trainer has updated.
+     *
+     * @param other chooses from as many experts
+     * @return a layer that shares this one's banks; the router it replaces stays open, and is the caller's to close
+     * @throws IllegalArgumentException when the router does not fit the experts, or the merge convention does not fit it
+     */
+    public MoeLayer withRouter(Router other) {
+        return new MoeLayer(other, experts, shared, capacity);
+    }
+
+    /**
      * The same layer with a shared branch.
      *
      * @param branch shared experts and merge
