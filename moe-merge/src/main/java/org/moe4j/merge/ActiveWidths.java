@@ -38,7 +38,9 @@ public record ActiveWidths(int topK, int routedWidth, int sharedWidth) {
         return new ActiveWidths(
                 preset.section("router").integer("topK"),
                 ExpertShape.routed(preset).intermediateSize(),
-                ExpertShape.shared(preset).map(ExpertShape::intermediateSize).orElse(0));
+                ExpertShape.shared(preset).stream()
+                        .mapToInt(ExpertShape::intermediateSize)
+                        .sum());
     }
 
     /**

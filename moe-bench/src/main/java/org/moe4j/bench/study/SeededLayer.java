@@ -1,5 +1,6 @@
 package org.moe4j.bench.study;
 
+import java.util.List;
 import java.util.SplittableRandom;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
@@ -48,9 +49,11 @@ record SeededLayer(
      */
     static SeededLayer draw(Preset preset, int experts, Backend backend, int tokens, long seed) {
         ExpertShape routedShape = ExpertShape.routed(preset);
-        ExpertShape sharedShape = ExpertShape.shared(preset)
-                .orElseThrow(() -> new IllegalArgumentException(
-                        preset + ": expected a shared expert but was a preset without one"));
+        List<ExpertShape> sharedShapes = ExpertShape.shared(preset);
+        if (sharedShapes.size() != 1) {
+            throw new IllegalArgumentException(
+                    preset + ": expected one shared expert but was a preset with " + sharedShapes.size());
+        }
         RouterConfig config = RouterConfig.from(preset);
         int d = routedShape.hiddenSize();
         Initializer weights = new Initializer(standardDeviation(d), CUT);
@@ -60,7 +63,7 @@ record SeededLayer(
         return new SeededLayer(
                 TopKRouter.random(config, d, backend, seeds.nextLong(), weights),
                 SwiGluExperts.random(existing, backend, seeds.nextLong(), weights, weights),
-                SwiGluExperts.random(sharedShape, backend, seeds.nextLong(), weights, weights),
+                SwiGluExperts.random(sharedShapes.get(0), backend, seeds.nextLong(), weights, weights),
                 ActiveWidths.of(preset),
                 normal.draw(backend, tokens, d, seeds.nextLong()),
                 normal.draw(backend, tokens, d, seeds.nextLong()));

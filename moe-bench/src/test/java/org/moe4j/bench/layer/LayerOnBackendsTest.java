@@ -40,7 +40,7 @@ class LayerOnBackendsTest {
                         TopKRouter.random(RouterConfig.from(PRESET), 160, backend, 1),
                         SwiGluExperts.random(ExpertShape.routed(PRESET), backend, 2))
                 .withShared(SharedBranch.of(
-                        SwiGluExperts.random(ExpertShape.shared(PRESET).orElseThrow(), backend, 3),
+                        SwiGluExperts.random(ExpertShape.shared(PRESET).get(0), backend, 3),
                         ScaledMerge.olmo(ActiveWidths.of(PRESET))));
     }
 

@@ -1,6 +1,7 @@
 package org.moe4j.core.expert;
 
-import java.util.Optional;
+import java.util.Collections;
+import java.util.List;
 import java.util.Set;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
@@ -41,26 +42,35 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
 
     /**
      * The shared experts of a preset, from its section {@code shared}: n of them as one of n-fold width, which is the same
-     * function (Section 20 of the report on Olmo's MoE recipe, Equation 76).
+     * function when they are added (Section 20 of the report on Olmo's MoE recipe, Equation 76). With
+     * {@code shared.apart = true} they stay n, as a merge with a gate for each of them needs it (Equation 78).
      *
      * @param preset the model's layer
-     * @return a bank of one, or empty when the model has no shared expert
+     * @return banks of one; none when the model has no shared expert
      */
-    public static Optional<ExpertShape> shared(Preset preset) {
+    public static List<ExpertShape> shared(Preset preset) {
         Preset.Section section = preset.section("shared");
-        section.rejectUnknown(Set.of("count", "intermediateSize"));
+        section.rejectUnknown(Set.of("count", "intermediateSize", "apart"));
         if (section.isEmpty()) {
-            return Optional.empty();
+            return List.of();
         }
         int count = section.integer("count");
         if (count < 1) {
             throw section.wrong("count", "at least 1 (without shared experts, leave the section out)", "" + count);
         }
-        long width = (long) count * section.integer("intermediateSize");
-        if (width > Integer.MAX_VALUE) {
-            throw section.wrong("intermediateSize", "a total width below 2^31", width + " in all");
+        int width = section.integer("intermediateSize");
+        long total = (long) count * width;
+        if (total > Integer.MAX_VALUE) {
+            throw section.wrong("intermediateSize", "a total width below 2^31", total + " in all");
         }
-        return Optional.of(new ExpertShape(1, routed(preset).hiddenSize(), (int) width));
+        int hidden = routed(preset).hiddenSize();
+        if (!section.flag("apart", false)) {
+            return List.of(new ExpertShape(1, hidden, (int) total));
+        }
+        if (count == 1) {
+            throw section.wrong("count", "at least 2 (shared.apart = true)", "1");
+        }
+        return Collections.nCopies(count, new ExpertShape(1, hidden, width));
     }
 
     /**

@@ -16,7 +16,6 @@ import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
-import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
 import org.moe4j.core.testing.TokenwiseExperts;
@@ -213,17 +212,5 @@ class SwiGluExpertsTest {
                         .and(Parameters.of("0.up", tall))
                         .and(Parameters.of("0.down", wide))))
                 .hasMessage("0.gate: expected 3 x 2 (shape of the expert it replaces) but was 2 x 3");
-    }
-
-    @Test
-    void shapesCountTheirNumbers() {
-        ExpertShape shape = ExpertShape.routed(Preset.named("olmoe-1b-7b"));
-        assertThat(shape).isEqualTo(new ExpertShape(64, 2048, 1024));
-        assertThat(shape.parameters()).isEqualTo(402_653_184L); // 3·64·2048·1024
-        assertThat(shape.flopsPerToken(8)).isEqualTo(100_663_296L); // 2·3·8·2048·1024
-        assertThat(ExpertShape.shared(Preset.named("olmoe-1b-7b"))).isEmpty();
-        assertThat(ExpertShape.shared(Preset.named("olmo-study"))).contains(new ExpertShape(1, 2560, 1280));
-        assertThatThrownBy(() -> new ExpertShape(0, 1, 1)).hasMessage("count: expected at least 1 but was 0");
-        assertThatThrownBy(() -> shape.flopsPerToken(65)).hasMessage("topK: expected 1..64 (experts) but was 65");
     }
 }
