@@ -73,10 +73,7 @@ public record MergeScale(double weightedMean, double varianceRatio, double rmsRa
      * @return the prediction
      */
     public static MergeScale of(ScaledMerge convention, ActiveWidths widths, double sumPSquared) {
-        if (convention.widths().isPresent() && !convention.widths().get().equals(widths)) {
-            throw Require.expected(
-                    "widths", convention.widths().get() + " (merge.convention = " + convention.name() + ")", widths);
-        }
+        convention.presumption().requireWidths(convention, widths);
         double least = 1.0 / widths.topK();
         if (!(sumPSquared >= least * (1 - ROUNDING) && sumPSquared <= 1 + ROUNDING)) {
             throw Require.expected("sumPSquared", least + "..1 (1/topK..1)", sumPSquared);

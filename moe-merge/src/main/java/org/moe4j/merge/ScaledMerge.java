@@ -1,7 +1,6 @@
 package org.moe4j.merge;
 
 import java.util.List;
-import java.util.Optional;
 import java.util.Set;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.Experts;
@@ -14,14 +13,15 @@ import org.moe4j.core.parameter.Parameters;
  * Fixed factors: {@code Y = α·R + s·Σ_j S_j}, so that {@code r = α·p} in Equation 80 of the report on Olmo's MoE recipe.
  *
  * <p>The four conventions of the report's Table 37 presume router weights p that add up to 1 and take α from K and the
- * widths: they refuse every other router, and a layer of other widths. {@link #sum()} and {@link #scaled} take any.
+ * widths: they refuse every other router, and a layer of other widths. {@link #activeMean} presumes K and one shared
+ * expert. {@link #sum()} and {@link #scaled} take any layer.
  *
  * @param name of the convention
  * @param routedScale α, finite
  * @param sharedScale s, finite
- * @param widths what the factors were made for; empty when they depend on nothing
+ * @param presumption what the factors were made for
  */
-public record ScaledMerge(String name, double routedScale, double sharedScale, Optional<ActiveWidths> widths)
+public record ScaledMerge(String name, double routedScale, double sharedScale, Presumption presumption)
         implements MergeConvention {
     /**
      * Checks the factors.
@@ -29,7 +29,7 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
      * @param name of the convention
      * @param routedScale α, finite
      * @param sharedScale s, finite
-     * @param widths what the factors were made for; empty when they depend on nothing
+     * @param presumption what the factors were made for
      */
     public ScaledMerge {
         if (name.isBlank()) {
@@ -47,7 +47,7 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
      * @return the convention {@code olmo}
      */
     public static ScaledMerge olmo(ActiveWidths widths) {
-        return new ScaledMerge("olmo", widths.topK(), 1, Optional.of(widths));
+        return new ScaledMerge("olmo", widths.topK(), 1, new Presumption.UnitSum(widths));
     }
 
     /**
@@ -57,7 +57,7 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
      * @return the convention {@code routed-unit-sum}
      */
     public static ScaledMerge routedUnitSum(ActiveWidths widths) {
-        return new ScaledMerge("routed-unit-sum", 1, 1, Optional.of(widths));
+        return new ScaledMerge("routed-unit-sum", 1, 1, new Presumption.UnitSum(widths));
     }
 
     /**
@@ -67,7 +67,7 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
      * @return the convention {@code equal-branch-mass}
      */
     public static ScaledMerge equalBranchMass(ActiveWidths widths) {
-        return new ScaledMerge("equal-branch-mass", 0.5, 0.5, Optional.of(widths));
+        return new ScaledMerge("equal-branch-mass", 0.5, 0.5, new Presumption.UnitSum(widths));
     }
 
     /**
@@ -80,7 +80,21 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
         double active = widths.active();
         double routed = (double) widths.topK() * widths.routedWidth();
         return new ScaledMerge(
-                "width-proportional", routed / active, widths.sharedWidth() / active, Optional.of(widths));
+                "width-proportional", routed / active, widths.sharedWidth() / active, new Presumption.UnitSum(widths));
+    }
+
+    /**
+     * Active mean: {@code Y = (K·R + S)/(K+1)}, hence {@code r = K/(K+1)·w, s = 1/(K+1)}. With weights w that add up to 1
+     * it is the mean over the K + 1 experts that run; it takes any weights, but one shared expert only.
+     *
+     * <p>Sources: the option {@code shared_expert_weighted_sum} of MegaBlocks, and the main branch of OLMo-core.
+     *
+     * @param topK K of the router, at least 1
+     * @return the convention {@code active-mean}
+     */
+    public static ScaledMerge activeMean(int topK) {
+        Presumption presumption = new Presumption.OneBeside(topK);
+        return new ScaledMerge("active-mean", topK / (topK + 1.0), 1 / (topK + 1.0), presumption);
     }
 
     /**
@@ -89,7 +103,7 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
      * @return the convention {@code sum}
      */
     public static ScaledMerge sum() {
-        return new ScaledMerge("sum", 1, 1, Optional.empty());
+        return new ScaledMerge("sum", 1, 1, new Presumption.Nothing());
     }
 
     /**
@@ -100,7 +114,7 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
      * @return the convention {@code scaled(r, s)}
      */
     public static ScaledMerge scaled(double routed, double shared) {
-        return new ScaledMerge("scaled(" + routed + ", " + shared + ")", routed, shared, Optional.empty());
+        return new ScaledMerge("scaled(" + routed + ", " + shared + ")", routed, shared, new Presumption.Nothing());
     }
 
     /**
@@ -118,36 +132,11 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, O
      * {@inheritDoc}
      *
      * <p>A convention of Table 37 demands a router of unit sum and of scale 1 (a factor has one home), and the widths it
-     * was made for.
+     * was made for; the active mean a router of scale 1 and of its K, and one shared expert.
      */
     @Override
     public void requireFits(Router router, Experts routed, List<Experts> shared) {
-        if (widths.isEmpty()) {
-            return;
-        }
-        if (!router.unitSum()) {
-            throw Require.expected(
-                    "router",
-                    "weights that sum to 1 (merge.convention = " + name + ")",
-                    "a router that does not renormalise",
-                    "set router.renormalization = sum, or choose merge.convention = sum");
-        }
-        if (router.scale() != 1) {
-            throw Require.expected(
-                    "router",
-                    "router.scale = 1 (merge.convention = " + name + " sets the routed factor " + routedScale + ")",
-                    router.scale(),
-                    "set router.scale = 1, or choose merge.convention = sum");
-        }
-        ActiveWidths presumed = widths.get();
-        ActiveWidths actual = ActiveWidths.of(router, routed, shared);
-        if (!actual.equals(presumed)) {
-            throw Require.expected(
-                    "widths",
-                    presumed + " (merge.convention = " + name + ")",
-                    actual,
-                    "make the convention from ActiveWidths.of(router, routed, shared)");
-        }
+        presumption.requireLayer(this, router, routed, shared);
     }
 
     /**

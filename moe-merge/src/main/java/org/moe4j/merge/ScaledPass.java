@@ -51,16 +51,26 @@ final class ScaledPass implements MergePass {
     public BranchGradients backward(Matrix dOutput) {
         KernelChecks.owner("dOutput", dOutput, backend);
         KernelChecks.shape("dOutput", dOutput, rows, columns, "shape of the output");
-        double s = convention.sharedScale();
         Matrix dRouted = Branches.scaled(dOutput, convention.routedScale());
+        try {
+            return new BranchGradients(dRouted, dShared(dOutput, dRouted), Optional.empty(), Parameters.none());
+        } catch (RuntimeException | Error e) {
+            dRouted.close();
+            throw e;
+        }
+    }
+
+    /** One matrix, and a handle on it for every branch. */
+    private List<Matrix> dShared(Matrix dOutput, Matrix dRouted) {
         List<Matrix> dShared = new ArrayList<>(branches);
+        double s = convention.sharedScale();
         for (int j = 0; j < branches; j++) {
             dShared.add(
                     j > 0
                             ? dShared.get(0).share()
                             : s == convention.routedScale() ? dRouted.share() : Branches.scaled(dOutput, s));
         }
-        return new BranchGradients(dRouted, dShared, Optional.empty(), Parameters.none());
+        return dShared;
     }
 
     @Override

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,12 +40,21 @@ class MergeConventionTest {
     void theStudyUsesOlmo() {
         ActiveWidths widths = new ActiveWidths(4, 2560, 1280);
         assertThat(MergeConvention.from(Preset.named("olmo-study"), BACKEND, 1))
-                .isEqualTo(new ScaledMerge("olmo", 4, 1, Optional.of(widths)));
+                .isEqualTo(new ScaledMerge("olmo", 4, 1, new Presumption.UnitSum(widths)));
     }
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"olmo", "routed-unit-sum", "equal-branch-mass", "width-proportional", "sum", "sigmoid-gated"})
+            strings = {
+                "olmo",
+                "routed-unit-sum",
+                "equal-branch-mass",
+                "width-proportional",
+                "active-mean",
+                "sum",
+                "sigmoid-gated",
+                "shared-router"
+            })
     void everyConventionIsFoundByItsName(String name) throws IOException {
         assertThat(from("merge.convention = " + name).name()).isEqualTo(name);
     }
@@ -58,10 +66,57 @@ class MergeConventionTest {
     }
 
     @Test
-    void theSigmoidGateHasTheHiddenSizeAndTheSeed() throws IOException {
-        SigmoidGatedMerge merge = (SigmoidGatedMerge) from("merge.convention = sigmoid-gated");
+    void theActiveMeanHasTheTopKOfTheRouter() throws IOException {
+        assertThat(from("merge.convention = active-mean")).isEqualTo(ScaledMerge.activeMean(2));
+    }
+
+    @Test
+    void theGateHasTheHiddenSizeAndTheSeed() throws IOException {
+        GatedMerge merge = (GatedMerge) from("merge.convention = sigmoid-gated");
+        assertThat(merge.score()).isEqualTo(SharedScore.SIGMOID);
         assertThat(merge.gate().toArray())
-                .containsExactly(SigmoidGatedMerge.random(8, BACKEND, 7).gate().toArray());
+                .containsExactly(GatedMerge.random(1, 8, SharedScore.SIGMOID, BACKEND, 7)
+                        .gate()
+                        .toArray());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "merge.convention = sigmoid-gated, SIGMOID",
+        "merge.convention = shared-router, SOFTMAX",
+        "merge.convention = shared-router;merge.score = softmax, SOFTMAX",
+        "merge.convention = shared-router;merge.score = sigmoid, NORMALIZED_SIGMOID"
+    })
+    void expertsThatStandApartHaveAGateEach(String merge, SharedScore score) throws IOException {
+        GatedMerge gated = (GatedMerge) from("shared.apart = true;" + merge);
+        assertThat(gated.score()).isEqualTo(score);
+        assertThat(gated.gate().rows()).isEqualTo(2);
+        assertThat(gated.gate().columns()).isEqualTo(8);
+        assertThat(((GatedMerge) from(merge)).gate().rows()).isEqualTo(1); // one expert of the total width
+    }
+
+    @Test
+    void widthsOfExpertsThatStandApartAdd() throws IOException {
+        assertThat(from("shared.apart = true;merge.convention = olmo"))
+                .isEqualTo(ScaledMerge.olmo(new ActiveWidths(2, 4, 10)));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"sigmoid-gated", "shared-router"})
+    void aGateWithoutASharedExpertIsRefused(String convention) throws IOException {
+        String text = """
+                name = Test
+                source = nobody
+                experts.count = 6
+                experts.hiddenSize = 8
+                experts.intermediateSize = 4
+                merge.convention = %s
+                """.formatted(convention);
+        Preset preset = Preset.load(Files.writeString(folder.resolve("none.properties"), text));
+        assertThatThrownBy(() -> MergeConvention.from(preset, BACKEND, 7))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("preset none: merge.convention: expected one without a gate (no section shared) but was "
+                        + convention);
     }
 
     @Test
@@ -76,14 +131,22 @@ class MergeConventionTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "shared.count = 2|preset test: merge.convention: expected one of [equal-branch-mass, olmo, routed-unit-sum,"
-                        + " scaled, sigmoid-gated, sum, width-proportional] but was absent",
-                "merge.convention = mean|preset test: merge.convention: expected one of [equal-branch-mass, olmo,"
-                        + " routed-unit-sum, scaled, sigmoid-gated, sum, width-proportional] but was mean",
+                "shared.count = 2|preset test: merge.convention: expected one of [active-mean, equal-branch-mass,"
+                        + " olmo, routed-unit-sum, scaled, shared-router, sigmoid-gated, sum, width-proportional]"
+                        + " but was absent",
+                "merge.convention = mean|preset test: merge.convention: expected one of [active-mean,"
+                        + " equal-branch-mass, olmo, routed-unit-sum, scaled, shared-router, sigmoid-gated, sum,"
+                        + " width-proportional] but was mean",
                 "merge.convention = olmo;merge.routedScale = 2|preset test: merge.routedScale: expected no value"
                         + " (merge.convention = olmo) but was 2",
                 "merge.convention = sum;merge.sharedScale = 2|preset test: merge.sharedScale: expected no value"
                         + " (merge.convention = sum) but was 2",
+                "merge.convention = sigmoid-gated;merge.score = sigmoid|preset test: merge.score: expected no value"
+                        + " (merge.convention = sigmoid-gated) but was sigmoid",
+                "merge.convention = shared-router;merge.routedScale = 2|preset test: merge.routedScale: expected no"
+                        + " value (merge.convention = shared-router) but was 2",
+                "merge.convention = shared-router;merge.score = norm|preset test: merge.score: expected one of"
+                        + " [sigmoid, softmax] but was norm",
                 "merge.conventoin = olmo|preset test: unknown key merge.conventoin; did you mean merge.convention?",
             })
     void aBadPresetIsRefused(String merge, String message) {

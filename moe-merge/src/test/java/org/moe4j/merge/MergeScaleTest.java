@@ -78,6 +78,19 @@ class MergeScaleTest {
     }
 
     @Test
+    void theActiveMeanIsAFixedPair() {
+        assertThat(MergeScale.of(ScaledMerge.activeMean(4), STUDY, .2589))
+                .isEqualTo(MergeScale.of(ScaledMerge.scaled(.8, .2), STUDY, .2589));
+        for (ActiveWidths wrong : new ActiveWidths[] {new ActiveWidths(8, 2560, 1280), new ActiveWidths(4, 2560, 0)}) {
+            assertThatThrownBy(() -> MergeScale.of(ScaledMerge.activeMean(4), wrong, .25))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(
+                            "widths: expected topK = 4 and a shared expert (merge.convention = active-mean) but was "
+                                    + wrong);
+        }
+    }
+
+    @Test
     void badNumbersAreRefused() {
         assertThatThrownBy(() -> MergeScale.of(STUDY, new double[3], 1))
                 .isInstanceOf(IllegalArgumentException.class)

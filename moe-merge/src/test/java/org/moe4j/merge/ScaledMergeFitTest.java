@@ -53,6 +53,34 @@ class ScaledMergeFitTest {
         assertThatCode(() -> check(ScaledMerge.scaled(2, 3), any)).doesNotThrowAnyException();
     }
 
+    @Test
+    void theActiveMeanTakesAnyRenormalisationOfItsTopK() {
+        ScaledMerge mean = ScaledMerge.activeMean(4);
+        assertThatCode(() -> check(mean, PlainRouter.unit(4))).doesNotThrowAnyException();
+        assertThatCode(() -> check(mean, new PlainRouter(48, 4, false, 1))).doesNotThrowAnyException();
+        assertThatCode(() -> mean.requireFits(PlainRouter.unit(4), bank(48, 3, 99), List.of(bank(1, 3, 7))))
+                .doesNotThrowAnyException();
+    }
+
+    @Test
+    void theActiveMeanRefusesWhatIsNoMeanOverItsExperts() {
+        ScaledMerge mean = ScaledMerge.activeMean(4);
+        assertThatThrownBy(() -> check(mean, PlainRouter.unit(8)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("router: expected router.topK = 4 (that of merge.convention = active-mean) but was 8;"
+                        + " make the convention for the router's topK");
+        assertThatThrownBy(() -> check(mean, new PlainRouter(48, 4, false, 2.5)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("router: expected router.scale = 1 (merge.convention = active-mean sets the routed factor"
+                        + " 0.8) but was 2.5; set router.scale = 1, or choose merge.convention = sum");
+        for (List<Experts> wrong : List.of(List.<Experts>of(), List.of(shared, shared))) {
+            assertThatThrownBy(() -> mean.requireFits(PlainRouter.unit(4), routed, wrong))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("shared: expected 1 shared expert (merge.convention = active-mean with"
+                            + " router.topK = 4) but was " + wrong.size());
+        }
+    }
+
     static Stream<ScaledMerge> table37() {
         return ScaledMergeTest.table37();
     }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Nested;
@@ -14,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MergePass;
@@ -39,6 +39,7 @@ class ScaledMergeTest {
                 Arguments.of(ScaledMerge.routedUnitSum(STUDY), "routed-unit-sum", 1.0, 1.0),
                 Arguments.of(ScaledMerge.equalBranchMass(STUDY), "equal-branch-mass", .5, .5),
                 Arguments.of(ScaledMerge.widthProportional(STUDY), "width-proportional", 8 / 9.0, 1 / 9.0),
+                Arguments.of(ScaledMerge.activeMean(4), "active-mean", .8, .2),
                 Arguments.of(ScaledMerge.sum(), "sum", 1.0, 1.0),
                 Arguments.of(ScaledMerge.scaled(2.5, .5), "scaled(2.5, 0.5)", 2.5, .5));
     }
@@ -48,12 +49,12 @@ class ScaledMergeTest {
     }
 
     static Stream<ScaledMerge> table37() {
-        return merges().filter(merge -> merge.widths().isPresent());
+        return merges().filter(merge -> merge.presumption() instanceof Presumption.UnitSum);
     }
 
     @ParameterizedTest
     @MethodSource("conventions")
-    void hasTheFactorsOfTable37(ScaledMerge merge, String name, double routed, double shared) {
+    void hasTheFactorsOfItsDefinition(ScaledMerge merge, String name, double routed, double shared) {
         assertThat(merge.name()).isEqualTo(name);
         assertThat(merge.routedScale()).isCloseTo(routed, within(1e-16));
         assertThat(merge.sharedScale()).isCloseTo(shared, within(1e-16));
@@ -109,6 +110,27 @@ class ScaledMergeTest {
             BranchGradients d = pass.backward(none);
             assertThat(d.routed().rows()).isZero();
             assertThat(d.shared().get(0).columns()).isEqualTo(3);
+        }
+
+        @ParameterizedTest
+        @ValueSource(ints = {1, 2, 4, 8})
+        void theActiveMeanDividesByTheActiveExperts(int topK) {
+            Matrix routed = random(5, 3, 1);
+            Matrix shared = random(5, 3, 2);
+            Matrix tokens = random(5, 3, 3);
+            Matrix output = ScaledMerge.activeMean(topK)
+                    .merge(tokens, routed, List.of(shared))
+                    .output();
+            for (int t = 0; t < 5; t++) {
+                for (int c = 0; c < 3; c++) {
+                    double mean = (topK * routed.get(t, c) + shared.get(t, c)) / (topK + 1);
+                    assertThat(output.get(t, c)).isCloseTo(mean, within(1e-15));
+                }
+            }
+            ScaledMerge same = ScaledMerge.scaled(topK / (topK + 1.0), 1 / (topK + 1.0));
+            assertThat(output.toArray())
+                    .containsExactly(
+                            same.merge(tokens, routed, List.of(shared)).output().toArray());
         }
 
         @Test
@@ -231,7 +253,10 @@ class ScaledMergeTest {
             assertThatThrownBy(() -> ScaledMerge.scaled(1, Double.POSITIVE_INFINITY))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage("sharedScale: expected a finite number but was Infinity");
-            assertThatThrownBy(() -> new ScaledMerge(" ", 1, 1, Optional.empty()))
+            assertThatThrownBy(() -> ScaledMerge.activeMean(0))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("topK: expected at least 1 but was 0");
+            assertThatThrownBy(() -> new ScaledMerge(" ", 1, 1, new Presumption.Nothing()))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessage("name: expected a name but was \" \"");
         }

@@ -18,8 +18,9 @@ import org.moe4j.core.layer.OutputMerge;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.testing.RoutingGap;
 import org.moe4j.merge.ActiveWidths;
+import org.moe4j.merge.GatedMerge;
 import org.moe4j.merge.ScaledMerge;
-import org.moe4j.merge.SigmoidGatedMerge;
+import org.moe4j.merge.SharedScore;
 import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
@@ -182,7 +183,7 @@ record LayerCase(
             case "width-proportional" -> ScaledMerge.widthProportional(widths());
             case "sum" -> ScaledMerge.sum();
             case "scaled" -> ScaledMerge.scaled(-1.5, 0.75);
-            default -> new SigmoidGatedMerge(parameters.get("merge.gate").on(backend));
+            default -> new GatedMerge(parameters.get("merge.gate").on(backend), SharedScore.SIGMOID);
         };
     }
 
