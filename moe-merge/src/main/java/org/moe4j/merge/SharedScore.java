@@ -21,8 +21,8 @@ public enum SharedScore {
 
     /**
      * {@code c_j = σ(z_j) / Σ_i σ(z_i)}, computed as the softmax of {@code ln σ(z)}, so that sigmoids that underflow keep
-     * their ratio: for very negative z it becomes the softmax of z. OLMo-core adds 1e-7 to each σ instead, which makes such
-     * coefficients equal.
+     * their ratio: for very negative z it becomes the softmax of z. OLMo-core with {@code normalize_expert_weights = 1} adds
+     * 1e-7 to each σ instead, which makes such coefficients equal.
      */
     NORMALIZED_SIGMOID;
 

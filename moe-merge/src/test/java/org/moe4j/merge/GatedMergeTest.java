@@ -248,6 +248,10 @@ class GatedMergeTest {
                     .hasMessage("merge gate: expected " + (score == SharedScore.SIGMOID ? "" : "finite ")
                             + "numbers but token 2, shared expert 0 is NaN");
         }
+        Matrix second = BACKEND.matrix(2, 1, new double[] {1, Double.NaN});
+        assertThatThrownBy(() -> new GatedMerge(second, SharedScore.SOFTMAX).merge(zero, zero, List.of(zero, zero)))
+                .isInstanceOf(ArithmeticException.class)
+                .hasMessage("merge gate: expected finite numbers but token 0, shared expert 1 is NaN");
         Matrix ones = BACKEND.matrix(2, 1, new double[] {1, -1});
         for (SharedScore score : List.of(SharedScore.SOFTMAX, SharedScore.NORMALIZED_SIGMOID)) {
             assertThatThrownBy(() -> new GatedMerge(ones, score).merge(infinite, zero, List.of(zero, zero)))
