@@ -1,48 +1,42 @@
 package org.moe4j.bench.layer;
 
-import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
-import java.util.SplittableRandom;
+import java.util.Optional;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.dispatch.Capacity;
-import org.moe4j.core.expert.Experts;
-import org.moe4j.core.expert.SwiGluExperts;
-import org.moe4j.core.expert.SwiGluWeights;
-import org.moe4j.core.layer.MoeLayer;
-import org.moe4j.core.layer.OutputMerge;
-import org.moe4j.core.layer.SharedBranch;
-import org.moe4j.core.testing.RoutingGap;
-import org.moe4j.merge.ActiveWidths;
-import org.moe4j.merge.GatedMerge;
-import org.moe4j.merge.ScaledMerge;
-import org.moe4j.merge.SharedScore;
-import org.moe4j.router.Renormalization;
-import org.moe4j.router.RouterConfig;
-import org.moe4j.router.TopKRouter;
 
 /**
- * A random layer as plain numbers, from which a {@link MoeLayer} is built on any backend and which
- * {@link TokenwiseLayer} computes by its definition.
+ * A layer and its input as plain words and numbers: {@link TokenwiseLayer} computes it by its definition, {@link LibraryLayer}
+ * builds a layer of the library from it.
+ *
+ * @param name what a failure calls it
+ * @param sharedWidths of each shared expert
+ * @param parameters by the library's names, as {@code router.weight} and {@code experts.3.gate}
+ * @param dOutput gradient of the output: the loss is the sum of products with it
  */
 record LayerCase(
-        long seed,
+        String name,
         Sizes sizes,
-        boolean renormalize,
-        double routerScale,
-        String merge,
+        RouterWords router,
+        MergeWords merge,
         List<Integer> sharedWidths,
-        OptionalDouble capacity,
+        Optional<Limit> limit,
         Map<String, Numbers> parameters,
         Numbers tokens,
         Numbers dOutput) {
 
-    /** T, D, F, E, K. */
-    record Sizes(int tokens, int hidden, int width, int experts, int topK) {}
+    /** T, D, F. */
+    record Sizes(int tokens, int hidden, int width) {}
+
+    /**
+     * A capacity.
+     *
+     * @param factor of the even share
+     * @param rounding {@code up} or {@code down}
+     */
+    record Limit(double factor, String rounding) {}
 
     /** A matrix of plain numbers. */
     @SuppressWarnings("ArrayRecordComponent") // test data
@@ -50,153 +44,47 @@ record LayerCase(
         Matrix on(Backend backend) {
             return backend.matrix(rows, columns, values);
         }
+    }
 
-        double[] row(int row) {
-            return Arrays.copyOfRange(values, row * columns, (row + 1) * columns);
+    int sharedWidth() {
+        return sharedWidths.stream().mapToInt(width -> width).sum();
+    }
+
+    /** A parameter, or the tokens. */
+    Numbers number(String name) {
+        return name.equals("tokens") ? tokens : parameters.get(name);
+    }
+
+    /** The same with other values of a parameter, or of the tokens. */
+    LayerCase with(String name, double[] values) {
+        Numbers moved = new Numbers(number(name).rows(), number(name).columns(), values);
+        if (name.equals("tokens")) {
+            return new LayerCase(this.name, sizes, router, merge, sharedWidths, limit, parameters, moved, dOutput);
         }
+        Map<String, Numbers> changed = new HashMap<>(parameters);
+        changed.put(name, moved);
+        return new LayerCase(this.name, sizes, router, merge, sharedWidths, limit, changed, tokens, dOutput);
     }
 
-    static final List<String> CONVENTIONS =
-            List.of("olmo", "routed-unit-sum", "equal-branch-mass", "width-proportional");
-    private static final List<String> MERGES = List.of(
-            "none",
-            "olmo",
-            "routed-unit-sum",
-            "equal-branch-mass",
-            "width-proportional",
-            "sum",
-            "scaled",
-            "sigmoid-gated");
-
-    /** The case of a seed, drawn anew until no token is near a tie; {@code excluded} counts the refused draws. */
-    static LayerCase of(long seed, int[] excluded) {
-        return of(seed, 1, 10, excluded);
+    /** The same for other tokens, and another gradient of their outputs. */
+    LayerCase with(Numbers otherTokens, Numbers otherGradient) {
+        Sizes other = new Sizes(otherTokens.rows(), sizes.hidden(), sizes.width());
+        return new LayerCase(name, other, router, merge, sharedWidths, limit, parameters, otherTokens, otherGradient);
     }
 
-    /** The same with every width in {@code low .. high − 1}. */
-    static LayerCase of(long seed, int low, int high, int[] excluded) {
-        SplittableRandom random = new SplittableRandom(seed);
-        while (true) {
-            LayerCase drawn = draw(seed, random, low, high);
-            double[] scores = TokenwiseLayer.scores(drawn);
-            if (RoutingGap.of(scores, drawn.sizes.experts(), drawn.sizes.topK()) >= RoutingGap.ENOUGH) {
-                return drawn;
+    /** Whether another router would select other experts for some token. */
+    boolean selectsOtherwise(RouterWords other) {
+        for (int t = 0; t < sizes.tokens(); t++) {
+            double[] logits = TokenwiseLayer.logits(this, t);
+            if (!TokenwiseRouter.selected(router, logits).equals(TokenwiseRouter.selected(other, logits))) {
+                return true;
             }
-            excluded[0]++;
         }
-    }
-
-    private static LayerCase draw(long seed, SplittableRandom random, int low, int high) {
-        int kind = (int) (seed % 20);
-        int experts = random.nextInt(1, 6);
-        int topK = kind == 2 ? 1 : kind == 3 ? experts : random.nextInt(1, experts + 1);
-        int tokens = kind == 0 ? 0 : kind == 1 ? 1 : random.nextInt(1, 7);
-        Sizes sizes = new Sizes(tokens, random.nextInt(low, high), random.nextInt(low, high), experts, topK);
-        String merge = MERGES.get((int) (seed % MERGES.size()));
-        List<Integer> shared = new ArrayList<>();
-        int branches = merge.equals("none") ? 0 : merge.equals("sigmoid-gated") ? 1 : random.nextInt(0, 3);
-        for (int i = 0; i < branches; i++) {
-            shared.add(random.nextInt(low, high));
-        }
-        boolean renormalize = CONVENTIONS.contains(merge) || random.nextBoolean();
-        double scale = CONVENTIONS.contains(merge) || merge.equals("scaled") || random.nextBoolean() ? 1 : 2.5;
-        OptionalDouble capacity =
-                random.nextInt(3) == 0 ? OptionalDouble.of(random.nextDouble(0.3, 1.5)) : OptionalDouble.empty();
-        return new LayerCase(
-                seed,
-                sizes,
-                renormalize,
-                scale,
-                merge,
-                List.copyOf(shared),
-                capacity,
-                drawParameters(random, sizes, shared, merge),
-                normal(random, tokens, sizes.hidden(), 1),
-                normal(random, tokens, sizes.hidden(), 1));
-    }
-
-    private static Map<String, Numbers> drawParameters(
-            SplittableRandom random, Sizes sizes, List<Integer> shared, String merge) {
-        Map<String, Numbers> parameters = new LinkedHashMap<>();
-        int d = sizes.hidden();
-        parameters.put("router.weight", normal(random, sizes.experts(), d, 1));
-        for (int e = 0; e < sizes.experts(); e++) {
-            drawExpert(random, parameters, "experts." + e, d, sizes.width());
-        }
-        for (int i = 0; i < shared.size(); i++) {
-            drawExpert(random, parameters, "shared." + i, d, shared.get(i));
-        }
-        if (merge.equals("sigmoid-gated")) {
-            parameters.put("merge.gate", normal(random, 1, d, 1));
-        }
-        return parameters;
-    }
-
-    private static void drawExpert(
-            SplittableRandom random, Map<String, Numbers> into, String prefix, int hidden, int width) {
-        into.put(prefix + ".gate", normal(random, width, hidden, 1 / Math.sqrt(hidden)));
-        into.put(prefix + ".up", normal(random, width, hidden, 1 / Math.sqrt(hidden)));
-        into.put(prefix + ".down", normal(random, hidden, width, 1 / Math.sqrt(width)));
-    }
-
-    /** Normal numbers that a float holds exactly, so that every precision computes on the same ones. */
-    private static Numbers normal(SplittableRandom random, int rows, int columns, double deviation) {
-        double[] values = new double[rows * columns];
-        for (int i = 0; i < values.length; i++) {
-            values[i] = (float) (deviation * random.nextGaussian());
-        }
-        return new Numbers(rows, columns, values);
-    }
-
-    ActiveWidths widths() {
-        int shared = sharedWidths.stream().mapToInt(width -> width).sum();
-        return new ActiveWidths(sizes.topK(), sizes.width(), shared);
-    }
-
-    /** The layer on a backend. */
-    MoeLayer on(Backend backend) {
-        RouterConfig config = RouterConfig.topK(sizes.experts(), sizes.topK())
-                .withRenormalization(renormalize ? new Renormalization.Sum() : new Renormalization.None())
-                .withScale(routerScale);
-        List<SwiGluWeights> bank = new ArrayList<>();
-        for (int e = 0; e < sizes.experts(); e++) {
-            bank.add(weights(backend, "experts." + e));
-        }
-        MoeLayer layer = MoeLayer.of(
-                TopKRouter.of(config, parameters.get("router.weight").on(backend)), SwiGluExperts.of(bank));
-        layer = capacity.isPresent() ? layer.withCapacity(Capacity.factor(capacity.getAsDouble())) : layer;
-        if (merge.equals("none")) {
-            return layer;
-        }
-        List<Experts> shared = new ArrayList<>();
-        for (int i = 0; i < sharedWidths.size(); i++) {
-            shared.add(SwiGluExperts.of(List.of(weights(backend, "shared." + i))));
-        }
-        return layer.withShared(new SharedBranch(shared, outputMerge(backend)));
-    }
-
-    private OutputMerge outputMerge(Backend backend) {
-        return switch (merge) {
-            case "olmo" -> ScaledMerge.olmo(widths());
-            case "routed-unit-sum" -> ScaledMerge.routedUnitSum(widths());
-            case "equal-branch-mass" -> ScaledMerge.equalBranchMass(widths());
-            case "width-proportional" -> ScaledMerge.widthProportional(widths());
-            case "sum" -> ScaledMerge.sum();
-            case "scaled" -> ScaledMerge.scaled(-1.5, 0.75);
-            default -> new GatedMerge(parameters.get("merge.gate").on(backend), SharedScore.SIGMOID);
-        };
-    }
-
-    private SwiGluWeights weights(Backend backend, String prefix) {
-        return new SwiGluWeights(
-                parameters.get(prefix + ".gate").on(backend),
-                parameters.get(prefix + ".up").on(backend),
-                parameters.get(prefix + ".down").on(backend));
+        return false;
     }
 
     @Override
     public String toString() {
-        return "seed " + seed + ": " + sizes + ", " + (renormalize ? "renormalised" : "raw") + ", " + merge
-                + " with shared " + sharedWidths + ", capacity " + capacity;
+        return name + ": " + sizes + ", " + router + ", " + merge + " with shared " + sharedWidths + ", " + limit;
     }
 }

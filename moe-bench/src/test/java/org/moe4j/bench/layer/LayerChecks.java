@@ -1,0 +1,165 @@
+package org.moe4j.bench.layer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.core.layer.MoePass;
+import org.moe4j.core.nd4j.Nd4jBackend;
+import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.FiniteDifferences;
+
+/** What is demanded of a layer of the library beside the definition of its case. */
+final class LayerChecks {
+    private LayerChecks() {}
+
+    /** Every backend and strategy there is. */
+    static List<Backend> backends() {
+        return List.of(
+                ReferenceBackend.instance(),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT64, Nd4jBackend.Strategy.HOST),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT64, Nd4jBackend.Strategy.DEVICE),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.HOST),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.DEVICE));
+    }
+
+    /**
+     * A whole layer agrees to {@code 4·√max(D, F)·u} of the maximum norm, in double to 1e-12. Both widths are at least 8:
+     * below, the dozen roundings that every element passes outweigh the sums.
+     */
+    static double bound(Backend backend, LayerCase c) {
+        int longest = Math.max(c.sizes().hidden(), Math.max(c.sizes().width(), c.sharedWidth()));
+        return backend.unitRoundoff() > 1e-10 ? 4 * Math.sqrt(longest) * backend.unitRoundoff() : 1e-12;
+    }
+
+    /** Output of forward and apply, and the coefficients, against the definition. */
+    static void outputAndCoefficients(LayerCase c, MoeLayer layer, Backend backend) {
+        double[] expected = TokenwiseLayer.output(c);
+        double allowed = bound(backend, c) * FiniteDifferences.norm(expected);
+        try (Matrix tokens = c.tokens().on(backend);
+                MoePass pass = layer.forward(tokens);
+                Matrix forward = pass.output();
+                Matrix apply = layer.apply(tokens)) {
+            assertThat(distance(forward.toArray(), expected))
+                    .as("forward of %s", c)
+                    .isLessThanOrEqualTo(allowed);
+            assertThat(distance(apply.toArray(), expected)).as("apply of %s", c).isLessThanOrEqualTo(allowed);
+            double[][] r = TokenwiseLayer.routedCoefficients(c);
+            for (int t = 0; t < r.length; t++) {
+                double[] actual = new double[c.router().experts()];
+                for (int rank = 0; rank < c.router().topK(); rank++) {
+                    actual[pass.routing().expert(t, rank)] = pass.coefficients().routed(t, rank);
+                }
+                assertThat(distance(actual, r[t]))
+                        .as("routed coefficients of token %d of %s", t, c)
+                        .isLessThanOrEqualTo(bound(backend, c)
+                                * c.router().scale()
+                                * c.router().topK());
+                double[] s = TokenwiseLayer.sharedCoefficients(c, t);
+                for (int i = 0; i < s.length; i++) {
+                    assertThat(Math.abs(pass.coefficients().shared(t, i) - s[i]))
+                            .as("shared coefficient %d of token %d of %s", i, t, c)
+                            .isLessThanOrEqualTo(bound(backend, c));
+                }
+            }
+        }
+    }
+
+    /** All gradients of a layer with the parameters of a case: {@code tokens} and the parameters by name. */
+    static Map<String, double[]> gradients(LayerCase c, MoeLayer layer, Backend backend) {
+        Map<String, double[]> arrays = new HashMap<>();
+        try (Matrix tokens = c.tokens().on(backend);
+                Matrix dOutput = c.dOutput().on(backend);
+                MoePass pass = layer.forward(tokens);
+                Gradients gradients = pass.backward(dOutput)) {
+            pass.output().close();
+            arrays.put("tokens", gradients.input().toArray());
+            gradients
+                    .parameters()
+                    .names()
+                    .forEach(name ->
+                            arrays.put(name, gradients.parameters().get(name).toArray()));
+        }
+        assertThat(arrays.keySet())
+                .containsAll(c.parameters().keySet())
+                .hasSize(c.parameters().size() + 1);
+        return arrays;
+    }
+
+    /** Gradients of one backend against those of the reference. */
+    static void sameGradients(
+            LayerCase c, Backend backend, Map<String, double[]> actual, Map<String, double[]> expected) {
+        double norm = FiniteDifferences.norm(expected.values().toArray(new double[0][]));
+        expected.forEach((name, values) ->
+                // forward and backward one after the other: twice the bound of a layer
+                assertThat(distance(actual.get(name), values))
+                        .as("%s of %s", name, c)
+                        .isLessThanOrEqualTo(2 * bound(backend, c) * norm));
+    }
+
+    /**
+     * Every gradient against central differences of the definition. An expert that no token went to has a gradient of exactly
+     * zero, and no difference is taken of it.
+     */
+    static void gradientsByDifferences(LayerCase c, Map<String, double[]> gradients) {
+        double norm = FiniteDifferences.norm(gradients.values().toArray(new double[0][]));
+        double[][] routed = TokenwiseLayer.routedCoefficients(c);
+        gradients.forEach((name, gradient) -> {
+            if (idle(name, routed)) {
+                assertThat(gradient).as("%s of %s", name, c).containsOnly(0);
+                return;
+            }
+            boolean routes = name.equals("tokens") || name.startsWith("router.");
+            ToDoubleFunction<double[]> loss = at -> {
+                LayerCase moved = c.with(name, at);
+                return loss(
+                        moved,
+                        TokenwiseLayer.output(moved, routes ? TokenwiseLayer.routedCoefficients(moved) : routed));
+            };
+            double[] numeric = FiniteDifferences.gradient(loss, c.number(name).values());
+            assertThat(FiniteDifferences.worst(gradient, numeric, norm))
+                    .as("%s of %s", name, c)
+                    .isLessThanOrEqualTo(1);
+        });
+    }
+
+    /** Whether a parameter belongs to an expert without tokens. */
+    static boolean idle(String parameter, double[][] routed) {
+        String[] parts = parameter.split("\\.", -1);
+        if (!parts[0].equals("experts")) {
+            return false;
+        }
+        int expert = Integer.parseInt(parts[1]);
+        for (double[] token : routed) {
+            if (token[expert] != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static double loss(LayerCase c, double[] output) {
+        double sum = 0;
+        for (int i = 0; i < output.length; i++) {
+            sum += output[i] * c.dOutput().values()[i];
+        }
+        return sum;
+    }
+
+    /** The largest difference of two elements. */
+    static double distance(double[] a, double[] b) {
+        assertThat(a).hasSameSizeAs(b);
+        double worst = 0;
+        for (int i = 0; i < a.length; i++) {
+            double error = Math.abs(a[i] - b[i]);
+            worst = error <= worst ? worst : error; // a NaN is kept
+        }
+        return worst;
+    }
+}

@@ -1,0 +1,128 @@
+package org.moe4j.bench.layer;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SplittableRandom;
+import org.moe4j.bench.layer.LayerCase.Limit;
+import org.moe4j.bench.layer.LayerCase.Numbers;
+import org.moe4j.bench.layer.LayerCase.Sizes;
+import org.moe4j.core.testing.RoutingGap;
+
+/** Random layers from seeds. */
+final class LayerDraw {
+    private static final List<MergeWords> MERGES = List.of(
+            MergeWords.of("none"),
+            MergeWords.of("olmo"),
+            MergeWords.of("routed-unit-sum"),
+            MergeWords.of("equal-branch-mass"),
+            MergeWords.of("width-proportional"),
+            MergeWords.of("sum"),
+            new MergeWords("scaled", -1.5, 0.75, "softmax"),
+            MergeWords.of("sigmoid-gated"),
+            MergeWords.of("active-mean"),
+            new MergeWords("shared-router", 1, 1, "softmax"),
+            new MergeWords("shared-router", 1, 1, "sigmoid"));
+
+    private LayerDraw() {}
+
+    /** The case of a seed, drawn anew until no token is near a tie; {@code excluded} counts the refused draws. */
+    static LayerCase of(long seed, int[] excluded) {
+        return of(seed, 1, 10, excluded);
+    }
+
+    /** The same with every width in {@code low .. high − 1}. */
+    static LayerCase of(long seed, int low, int high, int[] excluded) {
+        SplittableRandom random = new SplittableRandom(seed);
+        while (true) {
+            LayerCase drawn = draw(seed, random, low, high);
+            if (TokenwiseLayer.gap(drawn) >= RoutingGap.ENOUGH) {
+                return drawn;
+            }
+            excluded[0]++;
+        }
+    }
+
+    /** Which merge the case of a seed has. */
+    static MergeWords merge(long seed) {
+        return MERGES.get((int) (seed % MERGES.size()));
+    }
+
+    private static LayerCase draw(long seed, SplittableRandom random, int low, int high) {
+        int kind = (int) (seed % 20);
+        int tokens = kind == 0 ? 0 : kind == 1 ? 1 : random.nextInt(1, 7);
+        Sizes sizes = new Sizes(tokens, random.nextInt(low, high), random.nextInt(low, high));
+        MergeWords merge = merge(seed);
+        RouterDraw.Count count =
+                kind == 2 ? RouterDraw.Count.ONE : kind == 3 ? RouterDraw.Count.ALL : RouterDraw.Count.ANY;
+        RouterWords router = RouterDraw.draw(random, count, merge.presumesUnitWeights(), merge.presumesUnscaled());
+        List<Integer> shared = new ArrayList<>();
+        int branches =
+                switch (merge.convention()) {
+                    case "none" -> 0;
+                    case "active-mean" -> 1;
+                    case "sigmoid-gated" -> random.nextInt(1, 4);
+                    case "shared-router" -> random.nextInt(2, 4);
+                    default -> random.nextInt(0, 3);
+                };
+        for (int i = 0; i < branches; i++) {
+            shared.add(random.nextInt(low, high));
+        }
+        Optional<Limit> limit =
+                random.nextInt(3) == 0 ? Optional.of(new Limit(random.nextDouble(0.3, 1.5), "up")) : Optional.empty();
+        return new LayerCase(
+                "seed " + seed,
+                sizes,
+                router,
+                merge,
+                List.copyOf(shared),
+                limit,
+                parameters(random, 1, sizes, router, merge, shared),
+                normal(random, tokens, sizes.hidden(), 1),
+                normal(random, tokens, sizes.hidden(), 1));
+    }
+
+    /** Random parameters of a layer, under the names of the library; the router's weight with the given deviation. */
+    static Map<String, Numbers> parameters(
+            SplittableRandom random,
+            double deviation,
+            Sizes sizes,
+            RouterWords router,
+            MergeWords merge,
+            List<Integer> shared) {
+        Map<String, Numbers> parameters = new LinkedHashMap<>();
+        int d = sizes.hidden();
+        parameters.put("router.weight", normal(random, router.experts(), d, deviation));
+        if (router.logitBias()) {
+            parameters.put("router.bias", normal(random, 1, router.experts(), 1));
+        }
+        for (int e = 0; e < router.experts(); e++) {
+            drawExpert(random, parameters, "experts." + e, d, sizes.width());
+        }
+        for (int i = 0; i < shared.size(); i++) {
+            drawExpert(random, parameters, "shared." + i, d, shared.get(i));
+        }
+        if (merge.gateRows(shared.size()) > 0) {
+            parameters.put("merge.gate", normal(random, merge.gateRows(shared.size()), d, 1));
+        }
+        return parameters;
+    }
+
+    private static void drawExpert(
+            SplittableRandom random, Map<String, Numbers> into, String prefix, int hidden, int width) {
+        into.put(prefix + ".gate", normal(random, width, hidden, 1 / Math.sqrt(hidden)));
+        into.put(prefix + ".up", normal(random, width, hidden, 1 / Math.sqrt(hidden)));
+        into.put(prefix + ".down", normal(random, hidden, width, 1 / Math.sqrt(width)));
+    }
+
+    /** Normal numbers that a float holds exactly, so that every precision computes on the same ones. */
+    static Numbers normal(SplittableRandom random, int rows, int columns, double deviation) {
+        double[] values = new double[rows * columns];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = (float) (deviation * random.nextGaussian());
+        }
+        return new Numbers(rows, columns, values);
+    }
+}

@@ -1,0 +1,88 @@
+package org.moe4j.bench.layer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashMap;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.moe4j.bench.layer.RouterWords.Weighing;
+
+/** The random cases are what they are meant to be: the draw leaves none of the required kinds out. */
+class LayerDrawTest {
+    private final Map<String, Integer> seen = new HashMap<>();
+
+    @Test
+    void casesCoverWhatTheyShould() {
+        int[] excluded = new int[1];
+        for (long seed = 0; seed < LayerGradientTest.CASES; seed++) {
+            LayerCase c = LayerDraw.of(seed, excluded);
+            countLayer(c);
+            countWeights(c.router());
+            countSelection(c);
+        }
+        assertThat(seen)
+                .hasSize(54)
+                .allSatisfy((kind, number) -> assertThat(number).as(kind).isGreaterThanOrEqualTo(5));
+        assertThat(excluded[0]).as("draws refused for being near a tie").isLessThan(LayerGradientTest.CASES);
+    }
+
+    private void countLayer(LayerCase c) {
+        LayerCase.Sizes s = c.sizes();
+        double[][] r = TokenwiseLayer.routedCoefficients(c);
+        boolean idle = false;
+        for (int e = 0; e < c.router().experts() && s.tokens() > 0; e++) {
+            idle |= LayerChecks.idle("experts." + e, r);
+        }
+        count("T=0", s.tokens() == 0);
+        count("T=1", s.tokens() == 1);
+        count("K=1", c.router().topK() == 1);
+        count("K=E", c.router().topK() == c.router().experts() && c.router().experts() > 1);
+        count("expert without tokens", idle);
+        count("D not a multiple of 8", s.hidden() % 8 != 0);
+        count("F not a multiple of 8", s.width() % 8 != 0);
+        count("capacity", c.limit().isPresent());
+        c.limit().ifPresent(limit -> count("capacity rounded " + limit.rounding(), true));
+        count("without shared expert", c.sharedWidths().isEmpty());
+        count("several shared experts", c.sharedWidths().size() > 1);
+        count(c.merge().toString(), true);
+        count(
+                "several gates",
+                c.merge().convention().equals("sigmoid-gated")
+                        && c.sharedWidths().size() > 1);
+    }
+
+    private void countWeights(RouterWords router) {
+        Weighing weighing = router.weighing();
+        count("weights of sum 1", weighing.addsUpToOne());
+        count("weights of another sum", !weighing.addsUpToOne());
+        count(router.score(), true);
+        count("score epsilon", router.scoreEpsilon() > 0);
+        count("renormalization " + weighing.renormalization(), true);
+        count("norm with p below 1", weighing.p() < 1);
+        count("norm with p above 1", weighing.p() > 1);
+        count("epsilon " + weighing.place(), weighing.epsilon() > 1e-3);
+        count("epsilon too small to matter", weighing.epsilon() == 1e-20);
+        count("scale", router.scale() != 1);
+        count("logit bias", router.logitBias());
+        count("selection bias", !router.selectionBias().isEmpty());
+        count("both biases", router.logitBias() && !router.selectionBias().isEmpty());
+        count("precision " + router.precision(), true);
+    }
+
+    private void countSelection(LayerCase c) {
+        RouterWords router = c.router();
+        boolean biasMatters = c.selectsOtherwise(router.withoutSelectionBias());
+        count("selection bias that changes a selection", biasMatters);
+        count("plain selection", router.groups().isEmpty());
+        router.groups().filter(RouterWords.Groups::restrict).ifPresent(groups -> {
+            count("group score " + groups.score().replaceFirst("[0-9]+", "m"), true);
+            count("closed groups at " + groups.fill(), true);
+            count("groups that change a selection", c.selectsOtherwise(router.withoutGroups()));
+            count("groups with a selection bias", !router.selectionBias().isEmpty());
+        });
+    }
+
+    private void count(String kind, boolean holds) {
+        seen.merge(kind, holds ? 1 : 0, Integer::sum);
+    }
+}

@@ -1,0 +1,166 @@
+package org.moe4j.bench.layer;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.moe4j.bench.layer.LayerCase.Limit;
+import org.moe4j.bench.layer.RouterWords.Groups;
+import org.moe4j.bench.layer.RouterWords.Weighing;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.expert.Experts;
+import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.expert.SwiGluWeights;
+import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.core.layer.OutputMerge;
+import org.moe4j.core.layer.SharedBranch;
+import org.moe4j.core.parameter.Parameters;
+import org.moe4j.merge.ActiveWidths;
+import org.moe4j.merge.GatedMerge;
+import org.moe4j.merge.ScaledMerge;
+import org.moe4j.merge.SharedScore;
+import org.moe4j.router.ExpertSelection;
+import org.moe4j.router.ExpertSelection.ClosedGroups;
+import org.moe4j.router.GroupScore;
+import org.moe4j.router.Renormalization;
+import org.moe4j.router.Renormalization.EpsilonPlace;
+import org.moe4j.router.RouterConfig;
+import org.moe4j.router.RouterPrecision;
+import org.moe4j.router.ScoreFunction;
+import org.moe4j.router.SelectionBias;
+import org.moe4j.router.TopKRouter;
+
+/** The library's layer that the words of a {@link LayerCase} describe, made from the types of its API. */
+final class LibraryLayer {
+    private static final String SUM_OF_TOP = "sum-of-top-";
+
+    private LibraryLayer() {}
+
+    static MoeLayer of(LayerCase c, Backend backend) {
+        List<SwiGluWeights> bank = new ArrayList<>();
+        for (int e = 0; e < c.router().experts(); e++) {
+            bank.add(expert(c, backend, "experts." + e));
+        }
+        MoeLayer layer = MoeLayer.of(router(c, backend), SwiGluExperts.of(bank));
+        layer = c.limit().isPresent() ? layer.withCapacity(capacity(c.limit().get())) : layer;
+        if (c.merge().convention().equals("none")) {
+            return layer;
+        }
+        List<Experts> shared = new ArrayList<>();
+        for (int i = 0; i < c.sharedWidths().size(); i++) {
+            shared.add(SwiGluExperts.of(List.of(expert(c, backend, "shared." + i))));
+        }
+        return layer.withShared(new SharedBranch(shared, merge(c, backend)));
+    }
+
+    /** All parameters of a case, to be put into a layer that was made elsewhere. */
+    static Parameters parameters(LayerCase c, Backend backend) {
+        Map<String, Matrix> matrices = new LinkedHashMap<>();
+        c.parameters().forEach((name, value) -> matrices.put(name, value.on(backend)));
+        return Parameters.of(matrices);
+    }
+
+    private static SwiGluWeights expert(LayerCase c, Backend backend, String prefix) {
+        return new SwiGluWeights(
+                c.parameters().get(prefix + ".gate").on(backend),
+                c.parameters().get(prefix + ".up").on(backend),
+                c.parameters().get(prefix + ".down").on(backend));
+    }
+
+    private static TopKRouter router(LayerCase c, Backend backend) {
+        RouterWords words = c.router();
+        RouterConfig config = config(words);
+        Matrix weight = c.parameters().get("router.weight").on(backend);
+        TopKRouter router = words.logitBias()
+                ? TopKRouter.of(
+                        config, weight, c.parameters().get("router.bias").on(backend))
+                : TopKRouter.of(config, weight);
+        return words.selectionBias().isEmpty() ? router : router.withSelectionBias(bias(words));
+    }
+
+    static SelectionBias bias(RouterWords words) {
+        return SelectionBias.of(
+                words.selectionBias().stream().mapToDouble(value -> value).toArray());
+    }
+
+    private static RouterConfig config(RouterWords words) {
+        return RouterConfig.topK(words.experts(), words.topK())
+                .withScore(score(words))
+                .withSelection(words.groups().map(LibraryLayer::selection).orElse(new ExpertSelection.PlainTopK()))
+                .withSelectionBias(!words.selectionBias().isEmpty())
+                .withLogitBias(words.logitBias())
+                .withRenormalization(renormalization(words.weighing()))
+                .withScale(words.scale())
+                .withPrecision(words.precision().equals("double") ? RouterPrecision.DOUBLE : RouterPrecision.BACKEND);
+    }
+
+    private static ScoreFunction score(RouterWords words) {
+        return switch (words.score()) {
+            case "softmax" -> new ScoreFunction.Softmax();
+            case "sigmoid" -> new ScoreFunction.Sigmoid(words.scoreEpsilon());
+            case "sqrt-softplus" -> new ScoreFunction.SqrtSoftplus();
+            default -> throw new IllegalArgumentException("score " + words.score());
+        };
+    }
+
+    private static ExpertSelection selection(Groups groups) {
+        GroupScore score;
+        if (groups.score().startsWith(SUM_OF_TOP)) {
+            score = new GroupScore.SumOfBest(Integer.parseInt(groups.score().substring(SUM_OF_TOP.length())));
+        } else {
+            score = groups.score().equals("max") ? new GroupScore.Max() : new GroupScore.TopKPerKeptGroup();
+        }
+        ClosedGroups fill = groups.fill().equals("zero") ? ClosedGroups.ZERO : ClosedGroups.MINUS_INFINITY;
+        return new ExpertSelection.GroupLimited(groups.count(), groups.kept(), score, fill);
+    }
+
+    private static Renormalization renormalization(Weighing weighing) {
+        return switch (weighing.renormalization()) {
+            case "none" -> new Renormalization.None();
+            case "sum" -> new Renormalization.Sum(weighing.epsilon(), place(weighing.place()));
+            case "norm" -> new Renormalization.Norm(weighing.p());
+            case "softmax-of-selected" -> new Renormalization.SoftmaxOfSelected();
+            default -> throw new IllegalArgumentException("renormalization " + weighing.renormalization());
+        };
+    }
+
+    private static EpsilonPlace place(String word) {
+        return switch (word) {
+            case "in-sum" -> EpsilonPlace.IN_SUM;
+            case "per-score" -> EpsilonPlace.PER_SCORE;
+            case "floor" -> EpsilonPlace.FLOOR;
+            default -> throw new IllegalArgumentException("place " + word);
+        };
+    }
+
+    private static Capacity capacity(Limit limit) {
+        return Capacity.factor(limit.factor());
+    }
+
+    private static OutputMerge merge(LayerCase c, Backend backend) {
+        ActiveWidths widths = new ActiveWidths(c.router().topK(), c.sizes().width(), c.sharedWidth());
+        return switch (c.merge().convention()) {
+            case "olmo" -> ScaledMerge.olmo(widths);
+            case "routed-unit-sum" -> ScaledMerge.routedUnitSum(widths);
+            case "equal-branch-mass" -> ScaledMerge.equalBranchMass(widths);
+            case "width-proportional" -> ScaledMerge.widthProportional(widths);
+            case "sum" -> ScaledMerge.sum();
+            case "scaled" ->
+                ScaledMerge.scaled(c.merge().routedScale(), c.merge().sharedScale());
+            case "active-mean" -> ScaledMerge.activeMean(c.router().topK());
+            case "sigmoid-gated" -> gated(c, backend, SharedScore.SIGMOID);
+            case "shared-router" ->
+                gated(
+                        c,
+                        backend,
+                        c.merge().score().equals("softmax") ? SharedScore.SOFTMAX : SharedScore.NORMALIZED_SIGMOID);
+            default -> throw new IllegalArgumentException("merge " + c.merge());
+        };
+    }
+
+    private static GatedMerge gated(LayerCase c, Backend backend, SharedScore score) {
+        return new GatedMerge(c.parameters().get("merge.gate").on(backend), score);
+    }
+}
