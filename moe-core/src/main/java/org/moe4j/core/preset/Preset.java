@@ -9,7 +9,6 @@ import java.util.Collections;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
@@ -20,33 +19,21 @@ import org.moe4j.core.internal.Spelling;
 /**
  * One model's MoE layer as named values from a {@code .properties} file, with the source of each.
  *
- * <p>This class knows the <em>format</em>: the keys {@code name}, {@code source} and {@code note}, and the sections
- * {@code experts}, {@code router}, {@code shared} and {@code merge}. The meaning of a section belongs to the module that
- * owns it, which refuses keys it does not know.
+ * <p>This class knows the <em>format</em>: the keys {@code name}, {@code source}, {@code note}, {@code defaults} and
+ * {@code chosen}, and the sections {@code experts}, {@code router}, {@code shared}, {@code merge} and {@code capacity}.
+ * The meaning of a section belongs to the module that owns it, which refuses keys it does not know.
  */
 public final class Preset {
-    private static final Set<String> SECTIONS = Set.of("experts", "router", "shared", "merge");
-    private static final Set<String> HEAD = Set.of("name", "source", "note");
-
-    private final String id;
     private final SortedMapOfText values;
+    private final SortedSet<String> defaults;
+    private final SortedSet<String> chosen;
 
-    private Preset(String id, SortedMapOfText values) {
-        this.id = id;
+    private Preset(SortedMapOfText values) {
         this.values = values;
-        for (String key : values.keys()) {
-            int dot = key.indexOf('.');
-            String head = dot < 0 ? key : key.substring(0, dot);
-            Set<String> known = dot < 0 ? HEAD : SECTIONS;
-            if (!known.contains(head)) {
-                throw unknown(key, Spelling.closest(head, known).map(right -> right + key.substring(head.length())));
-            }
-        }
-        for (String required : new String[] {"name", "source"}) {
-            if (values.get(required) == null) {
-                throw missing(required);
-            }
-        }
+        PresetKeys.requireKnown(values);
+        defaults = PresetKeys.marked(values, PresetKeys.DEFAULTS);
+        chosen = PresetKeys.marked(values, PresetKeys.CHOSEN);
+        PresetKeys.requireApart(values, defaults, chosen);
     }
 
     /**
@@ -60,7 +47,7 @@ public final class Preset {
         if (!names().contains(name)) {
             throw new NoSuchElementException("preset: expected one of " + names() + " but was " + name);
         }
-        return new Preset(name, Library.read(name));
+        return new Preset(Library.read(name));
     }
 
     /**
@@ -74,7 +61,7 @@ public final class Preset {
         Path last = file.getFileName();
         String id = (last == null ? file : last).toString().replaceFirst("\\.properties$", "");
         try (Reader reader = Files.newBufferedReader(file, StandardCharsets.UTF_8)) {
-            return new Preset(id, SortedMapOfText.read(id, reader));
+            return new Preset(SortedMapOfText.read(id, reader));
         }
     }
 
@@ -94,7 +81,7 @@ public final class Preset {
      * @return as people write it
      */
     public String name() {
-        return text("name");
+        return values.required("name");
     }
 
     /**
@@ -103,11 +90,11 @@ public final class Preset {
      * @return never empty
      */
     public String source() {
-        return text("source");
+        return values.required("source");
     }
 
     /**
-     * What a reader has to know, as which values are defaults of a framework.
+     * What a reader has to know.
      *
      * @return empty when there is nothing to say
      */
@@ -116,25 +103,34 @@ public final class Preset {
         return note == null ? "" : note;
     }
 
-    private String text(String key) {
-        String value = values.get(key);
-        if (value == null) {
-            throw missing(key);
-        }
-        return value;
+    /**
+     * Keys whose value is the default of a framework or of a configuration class, and not the released configuration of a
+     * model.
+     *
+     * @return keys with their section, as {@code router.topK}; unmodifiable
+     */
+    public SortedSet<String> defaults() {
+        return defaults;
+    }
+
+    /**
+     * Keys whose value no source gives: we chose it so that the file is complete, as the sizes of a framework.
+     *
+     * @return keys with their section, as {@code experts.count}; unmodifiable
+     */
+    public SortedSet<String> chosen() {
+        return chosen;
     }
 
     /**
      * One section.
      *
-     * @param name {@code experts}, {@code router}, {@code shared} or {@code merge}
+     * @param name {@code experts}, {@code router}, {@code shared}, {@code merge} or {@code capacity}
      * @return the section; empty when the file has no key of it
      */
     public Section section(String name) {
-        if (!SECTIONS.contains(name)) {
-            throw Require.expected("section", "one of " + new TreeSet<>(SECTIONS), name);
-        }
-        return new Section(name);
+        PresetKeys.requireSection(name);
+        return new Section(values, name);
     }
 
     /**
@@ -148,36 +144,29 @@ public final class Preset {
     public Preset scaledTo(int hiddenSize, int intermediateSize) {
         Require.atLeast("hiddenSize", hiddenSize, 1);
         Require.atLeast("intermediateSize", intermediateSize, 1);
-        Map<String, String> scaled = new TreeMap<>(values.map());
-        if (scaled.containsKey("shared.intermediateSize")) {
+        Map<String, String> scaled = new TreeMap<>();
+        if (section("shared").has("intermediateSize")) {
             double ratio = (double) section("shared").integer("intermediateSize")
                     / section("experts").integer("intermediateSize");
             scaled.put("shared.intermediateSize", Long.toString(Math.max(1, Math.round(ratio * intermediateSize))));
         }
         scaled.put("experts.hiddenSize", Integer.toString(hiddenSize));
         scaled.put("experts.intermediateSize", Integer.toString(intermediateSize));
-        return new Preset(id, new SortedMapOfText(scaled));
-    }
-
-    private IllegalArgumentException missing(String key) {
-        return new IllegalArgumentException("preset " + id + ": expected a value for " + key + " but was absent");
-    }
-
-    private IllegalArgumentException unknown(String key, Optional<String> closest) {
-        String hint = closest.map(right -> "; did you mean " + right + "?").orElse("");
-        return new IllegalArgumentException("preset " + id + ": unknown key " + key + hint);
+        return new Preset(values.with(scaled));
     }
 
     @Override
     public String toString() {
-        return "Preset[" + id + "]";
+        return "Preset[" + values.id() + "]";
     }
 
     /** The keys of one section, read by the module that owns their meaning. */
-    public final class Section {
+    public static final class Section {
+        private final SortedMapOfText values;
         private final String section;
 
-        private Section(String section) {
+        private Section(SortedMapOfText values, String section) {
+            this.values = values;
             this.section = section;
         }
 
@@ -207,7 +196,7 @@ public final class Preset {
          * @return its value
          */
         public int integer(String key) {
-            String value = Preset.this.text(section + "." + key);
+            String value = values.required(section + "." + key);
             try {
                 return Integer.parseInt(value);
             } catch (NumberFormatException e) {
@@ -272,13 +261,11 @@ public final class Preset {
          */
         public <E extends Enum<E>> E constant(String key, Class<E> type, E fallback) {
             String value = text(key, written(fallback));
+            TreeSet<String> known = new TreeSet<>();
             for (E constant : type.getEnumConstants()) {
                 if (written(constant).equals(value)) {
                     return constant;
                 }
-            }
-            TreeSet<String> known = new TreeSet<>();
-            for (E constant : type.getEnumConstants()) {
                 known.add(written(constant));
             }
             throw wrong(key, "one of " + known, value);
@@ -296,7 +283,7 @@ public final class Preset {
         public void rejectUnknown(Set<String> known) {
             for (String key : values.keys()) {
                 if (key.startsWith(section + ".") && !known.contains(key.substring(section.length() + 1))) {
-                    throw unknown(
+                    throw values.unknown(
                             key,
                             Spelling.closest(key.substring(section.length() + 1), known)
                                     .map(right -> section + "." + right));
@@ -313,7 +300,7 @@ public final class Preset {
          * @return an exception to throw
          */
         public IllegalArgumentException wrong(String key, String expected, String was) {
-            return Require.expected("preset " + id + ": " + section + "." + key, expected, was);
+            return Require.expected("preset " + values.id() + ": " + section + "." + key, expected, was);
         }
     }
 }

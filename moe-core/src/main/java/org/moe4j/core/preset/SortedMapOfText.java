@@ -5,6 +5,7 @@ import java.io.Reader;
 import java.nio.charset.CharacterCodingException;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
@@ -12,9 +13,11 @@ import org.jspecify.annotations.Nullable;
 
 /** Keys and trimmed values of a properties file; a key that stands twice is an error, not a silent choice. */
 final class SortedMapOfText {
+    private final String id;
     private final Map<String, String> values;
 
-    SortedMapOfText(Map<String, String> values) {
+    private SortedMapOfText(String id, Map<String, String> values) {
+        this.id = id;
         this.values = Collections.unmodifiableMap(new TreeMap<>(values));
     }
 
@@ -49,7 +52,12 @@ final class SortedMapOfText {
                     : new IllegalArgumentException(
                             "preset " + id + ": expected a properties file but was " + message, fault);
         }
-        return new SortedMapOfText(values);
+        return new SortedMapOfText(id, values);
+    }
+
+    /** Name of the file, for messages. */
+    String id() {
+        return id;
     }
 
     @Nullable
@@ -57,11 +65,28 @@ final class SortedMapOfText {
         return values.get(key);
     }
 
+    String required(String key) {
+        String value = values.get(key);
+        if (value == null) {
+            throw new IllegalArgumentException("preset " + id + ": expected a value for " + key + " but was absent");
+        }
+        return value;
+    }
+
     Set<String> keys() {
         return values.keySet();
     }
 
-    Map<String, String> map() {
-        return values;
+    /** The same with other values for some keys. */
+    SortedMapOfText with(Map<String, String> changed) {
+        Map<String, String> merged = new TreeMap<>(values);
+        merged.putAll(changed);
+        return new SortedMapOfText(id, merged);
+    }
+
+    /** The exception for a key that nobody knows, with the right one where it is near. */
+    IllegalArgumentException unknown(String key, Optional<String> closest) {
+        String hint = closest.map(right -> "; did you mean " + right + "?").orElse("");
+        return new IllegalArgumentException("preset " + id + ": unknown key " + key + hint);
     }
 }

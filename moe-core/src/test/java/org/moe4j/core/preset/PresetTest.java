@@ -14,6 +14,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 class PresetTest {
     private enum Colour {
@@ -54,7 +56,6 @@ class PresetTest {
             assertThat(Preset.named(name).source()).isNotBlank();
         }
         assertThat(Preset.named("olmo-study").note()).contains("earlier development recipe");
-        assertThat(Preset.named("olmoe-1b-7b").note()).isEmpty();
     }
 
     @Test
@@ -73,6 +74,68 @@ class PresetTest {
         assertThat(router.isEmpty()).isFalse();
         assertThat(preset.section("shared").isEmpty()).isTrue();
         assertThat(preset).hasToString("Preset[mine]");
+    }
+
+    @Test
+    void hasAsksForOneKeyOfTheSection() throws IOException {
+        Preset preset = load("router.score.epsilon = 0", "shared.count = 1");
+        Preset.Section router = preset.section("router");
+        assertThat(router.has("score.epsilon")).isTrue();
+        assertThat(router.has("score")).isFalse(); // the beginning of a key is no key
+        assertThat(router.has("epsilon")).isFalse();
+        assertThat(router.has("count")).isFalse(); // another section's
+        assertThat(preset.section("shared").has("count")).isTrue();
+        assertThat(preset.section("merge").has("convention")).isFalse();
+    }
+
+    @Test
+    void marksAreSortedSetsOfKeys() throws IOException {
+        Preset preset = load(
+                "router.topK = 4",
+                "router.score = softmax",
+                "experts.count = 8",
+                "defaults = router.topK ,router.score",
+                "chosen = experts.count");
+        assertThat(preset.defaults()).containsExactly("router.score", "router.topK");
+        assertThat(preset.chosen()).containsExactly("experts.count");
+        assertThatThrownBy(() -> preset.chosen().clear()).isInstanceOf(UnsupportedOperationException.class);
+        Preset unmarked = load("router.topK = 4");
+        assertThat(unmarked.defaults()).isEmpty();
+        assertThat(unmarked.chosen()).isEmpty();
+        assertThat(unmarked.note()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "defaults = router.topk|defaults: expected keys of this file but was router.topk;"
+                        + " did you mean router.topK?",
+                "chosen = router.topK, router.scale|chosen: expected keys of this file but was router.scale;"
+                        + " did you mean router.score?",
+                "chosen = zzzzzzzzzzzzzzzzzz|chosen: expected keys of this file but was zzzzzzzzzzzzzzzzzz",
+                "chosen = router.topK,|chosen: expected keys of this file but was nothing beside a comma",
+                "defaults = name|defaults: expected keys of this file but was name",
+                "defaults = router.topK, router.topK|defaults: expected each key once but was router.topK twice",
+                "defaults = router.score, router.topK; chosen = router.topK"
+                        + "|chosen: expected keys that are not in defaults but was router.topK",
+                "chosne = router.topK|unknown key chosne; did you mean chosen?",
+            })
+    void aMarkOfNoKeyIsAnErrorWhenThePresetIsRead(String marks, String message) {
+        assertThatThrownBy(() -> load(("router.topK = 4; router.score = softmax; " + marks).split("; ")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("preset mine: " + message);
+    }
+
+    @Test
+    void scalingKeepsTheMarks() throws IOException {
+        Preset preset = load(
+                "experts.hiddenSize = 8",
+                "experts.intermediateSize = 4",
+                "defaults = experts.hiddenSize",
+                "chosen = experts.intermediateSize");
+        assertThat(preset.scaledTo(2, 1).defaults()).isEqualTo(preset.defaults());
+        assertThat(preset.scaledTo(2, 1).chosen()).isEqualTo(preset.chosen());
     }
 
     @Test
@@ -106,7 +169,7 @@ class PresetTest {
         assertThatThrownBy(() -> load("router.topK = 1", "router.topK = 2"))
                 .hasMessage("preset mine: expected each key once but was router.topK twice");
         assertThatThrownBy(() -> preset.section("routers"))
-                .hasMessageStartingWith("section: expected one of [experts,");
+                .hasMessage("section: expected one of [capacity, experts, merge, router, shared] but was routers");
     }
 
     @Test
