@@ -70,7 +70,7 @@ final class ArchitectureTest {
     static final ArchRule parameterKnowsBackend = onlyKnowsOfCore(PARAMETER, BACKEND);
 
     @ArchTest
-    static final ArchRule dispatchKnowsParameterAndBelow = onlyKnowsOfCore(DISPATCH, PARAMETER, BACKEND);
+    static final ArchRule dispatchKnowsParameterPresetAndBelow = onlyKnowsOfCore(DISPATCH, PARAMETER, BACKEND, PRESET);
 
     @ArchTest
     static final ArchRule expertKnowsDispatchPresetAndBelow =
