@@ -1,0 +1,151 @@
+package org.moe4j.bench.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.Capacity.Rounding;
+import org.moe4j.core.dispatch.DispatchPlan;
+import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.expert.SwiGluWeights;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.router.Renormalization;
+import org.moe4j.router.RouterConfig;
+
+/** Dispatch, experts, and cases at the edge. */
+final class LayerExamples {
+    private static final Backend BACKEND = ReferenceBackend.instance();
+
+    private LayerExamples() {}
+
+    static Map<String, Consumer<Example>> all() {
+        return Map.of(
+                "Capacity and who is dropped", LayerExamples::capacity,
+                "Which projection is which, and how it is stored", LayerExamples::projections,
+                "Where the weight is applied", LayerExamples::whereTheWeightIsApplied,
+                "How outputs are added", LayerExamples::added,
+                "Cases at the edge", LayerExamples::edge);
+    }
+
+    private static void capacity(Example example) {
+        double[] sizes = example.given("T = 10, K = 2, E = 8, factor 1");
+        Routing routing = toFirstExperts((int) sizes[0], (int) sizes[1], (int) sizes[2]);
+        example.theirs("20/8 = 2.5", 20, 8, 20.0 / 8);
+        example.ours("so C = 3", rows(routing, sizes[3], Rounding.UP), 3);
+        example.ours("rounded down 2", rows(routing, sizes[3], Rounding.DOWN), 2);
+        example.theirs("a multiple of 8 from there, 8", 8, Math.ceil(2 / 8.0) * 8);
+        double[] weights = example.given("weights 0.1, 0.2, 0.3, 0.4");
+        Routing four = Routing.of(1, 1, new int[4], weights);
+        double factor = example.givenOne("with C = 3") / 4;
+        assertThat(DispatchPlan.of(four, Capacity.factor(factor)).rows()).containsExactly(0, 1, 2);
+        example.theirs("(0.4 is dropped)", weights[3]);
+        example.theirs("(0.1 is dropped)", weights[0]);
+        double[] small = example.given("T = 3 with K = 1");
+        Routing three = toFirstExperts((int) small[0], (int) small[1], 8);
+        example.theirs("3/8", three.slots(), three.experts());
+        example.ours("up to 1", rows(three, 1, Rounding.UP), 1);
+        example.theirs("it is 0", Math.floor(3 / 8.0));
+        assertThat(DispatchPlan.of(three, Capacity.factor(1, Rounding.DOWN)).dropped())
+                .isZero();
+        double[] awkward = example.given("Factor 1.1 with 100 assignments and 10 experts");
+        Routing hundred = toFirstExperts((int) awkward[1], 1, (int) awkward[2]);
+        example.theirs("⌈10·1.1", 10, awkward[0]);
+        example.ours("= 11", rows(hundred, awkward[0], Rounding.UP), 11);
+        double product = awkward[0] * awkward[1];
+        assertThat(product).isGreaterThan(110);
+        example.theirs("1.1·100 is a little above 110, and C = 12", 1.1, 100, 110, Math.ceil(product / 10));
+    }
+
+    private static double rows(Routing routing, double factor, Rounding rounding) {
+        return Capacity.factor(factor, rounding).rowsPerExpert(routing);
+    }
+
+    /** Every token to the first K experts. */
+    private static Routing toFirstExperts(int tokens, int topK, int experts) {
+        int[] indices = new int[tokens * topK];
+        Arrays.setAll(indices, slot -> slot % topK);
+        return Routing.of(experts, topK, indices, new double[tokens * topK]);
+    }
+
+    private static void projections(Example example) {
+        double[] weights = example.given("gate 1 and up 2");
+        example.ours("is 1.4621", unit(1, weights[0], weights[1]), 2 * Plain.sigmoid(1));
+        example.ours(
+                "silu(2)·1 = 1.7616", new double[] {2, 1, unit(1, weights[1], weights[0])}, 2, 1, 2 * Plain.sigmoid(2));
+        double[] w = example.given("W = ((1, 2), (3, 4))");
+        double[] x = example.given("x = (1, 1)");
+        Matrix token = BACKEND.matrix(1, 2, x);
+        Matrix weight = BACKEND.matrix(2, 2, w);
+        example.ours("(3, 7)", BACKEND.matmulTransB(token, weight).toArray(), w[0] + w[1], w[2] + w[3]);
+        example.theirs("(4, 6)", w[0] + w[2], w[1] + w[3]);
+        double[] rows = example.given("rows 1, 2, 3, 4");
+        example.theirs("gates 1 and 3", rows[0], rows[2]);
+        example.theirs("gates 1 and 2", rows[0], rows[1]);
+    }
+
+    /** One SwiGLU unit of the library on one number, with a down projection of 1. */
+    private static double unit(double x, double gate, double up) {
+        SwiGluWeights weights = new SwiGluWeights(single(gate), single(up), single(1));
+        try (SwiGluExperts experts = SwiGluExperts.of(List.of(weights))) {
+            return experts.apply(single(x), new int[1], RowGroups.single(1)).toArray()[0];
+        }
+    }
+
+    private static Matrix single(double value) {
+        return BACKEND.matrix(1, 1, new double[] {value});
+    }
+
+    private static void whereTheWeightIsApplied(Example example) {
+        double x = example.givenOne("x = 1");
+        double weight = example.givenOne("weight 0.5");
+        DispatchPlan plan = DispatchPlan.of(Routing.of(1, 1, new int[1], new double[] {weight}), Capacity.dropless());
+        double output = unit(x, 1, 1);
+        double combined = plan.combine(single(output)).toArray()[0];
+        double sigmoid = Plain.sigmoid(1);
+        example.ours("0.5·0.7311 = 0.3655", new double[] {weight, output, combined}, 0.5, sigmoid, 0.5 * sigmoid);
+        double scaled = weight * x;
+        example.theirs("silu(0.5)·0.5 = 0.1556", scaled, scaled, Plain.silu(scaled) * scaled);
+    }
+
+    private static void added(Example example) {
+        double[] outputs = example.given("Contributions 1, 0.003 and 0.003");
+        Routing routing = Routing.of(3, 3, new int[] {0, 1, 2}, new double[] {1, 1, 1});
+        DispatchPlan plan = DispatchPlan.of(routing, Capacity.dropless());
+        example.ours("1.006", plan.combine(BACKEND.matrix(3, 1, outputs)).toArray(), 1.006);
+        example.theirs("the sum is 1", halfWidthSum(outputs));
+        example.theirs("it is 1.0078", halfWidthSum(outputs[2], outputs[1], outputs[0]));
+        double[] large = example.given("70,000 with weight 0.5");
+        Routing one = Routing.of(1, 1, new int[1], new double[] {large[1]});
+        double share = DispatchPlan.of(one, Capacity.dropless())
+                .combine(single(large[0]))
+                .toArray()[0];
+        example.ours("35,000", share, 35_000);
+    }
+
+    private static double halfWidthSum(double... values) {
+        double sum = 0;
+        for (double value : values) {
+            sum = sum == 0 ? Plain.bfloat16(value) : Plain.bfloat16(sum + Plain.bfloat16(value));
+        }
+        return sum;
+    }
+
+    private static void edge(Example example) {
+        double[] logits = example.given("Logits (0, −800)");
+        RouterConfig config =
+                RouterConfig.topK(2, (int) example.givenOne("K = 2")).withRenormalization(new Renormalization.Sum());
+        Routed routed = Routed.of(config, logits);
+        example.ours("weights 1 and 0", routed.weights(), 1, 0);
+        assertThat(routed.counts()).containsExactly(1, 1);
+        example.ours("1 row each", routed.counts()[1], 1);
+        example.given("weights of 0");
+        example.theirs("gets 0 rows", StrictMath.exp(logits[1]) > 0 ? 1 : 0);
+    }
+}
