@@ -70,8 +70,9 @@ final class LayerDraw {
         for (int i = 0; i < branches; i++) {
             shared.add(random.nextInt(low, high));
         }
-        Optional<Limit> limit =
-                random.nextInt(3) == 0 ? Optional.of(new Limit(random.nextDouble(0.3, 1.5), "up")) : Optional.empty();
+        Optional<Limit> limit = random.nextInt(3) == 0
+                ? Optional.of(new Limit(random.nextDouble(0.3, 1.5), random.nextBoolean() ? "up" : "down"))
+                : Optional.empty();
         return new LayerCase(
                 "seed " + seed,
                 sizes,

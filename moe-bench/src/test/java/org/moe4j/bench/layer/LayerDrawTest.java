@@ -21,7 +21,7 @@ class LayerDrawTest {
             countSelection(c);
         }
         assertThat(seen)
-                .hasSize(54)
+                .hasSize(55)
                 .allSatisfy((kind, number) -> assertThat(number).as(kind).isGreaterThanOrEqualTo(5));
         assertThat(excluded[0]).as("draws refused for being near a tie").isLessThan(LayerGradientTest.CASES);
     }

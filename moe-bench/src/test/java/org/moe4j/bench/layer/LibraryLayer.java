@@ -10,6 +10,7 @@ import org.moe4j.bench.layer.RouterWords.Weighing;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.Capacity.Rounding;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.expert.SwiGluWeights;
@@ -136,7 +137,7 @@ final class LibraryLayer {
     }
 
     private static Capacity capacity(Limit limit) {
-        return Capacity.factor(limit.factor());
+        return Capacity.factor(limit.factor(), limit.rounding().equals("down") ? Rounding.DOWN : Rounding.UP);
     }
 
     private static OutputMerge merge(LayerCase c, Backend backend) {

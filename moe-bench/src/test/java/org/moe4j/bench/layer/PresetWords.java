@@ -1,0 +1,167 @@
+package org.moe4j.bench.layer;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Properties;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.moe4j.bench.layer.LayerCase.Limit;
+import org.moe4j.bench.layer.LayerCase.Numbers;
+import org.moe4j.bench.layer.LayerCase.Sizes;
+import org.moe4j.bench.layer.RouterWords.Groups;
+import org.moe4j.bench.layer.RouterWords.Weighing;
+import org.moe4j.core.testing.RoutingGap;
+
+/**
+ * A preset file as its format is documented, read once more: every key is read here or known to be text for people, so that a
+ * layer of the library that ignores one, or takes it otherwise, differs from the {@link LayerCase} made here.
+ */
+final class PresetWords {
+    private static final Set<String> FOR_PEOPLE = Set.of("name", "source", "note", "defaults", "chosen");
+
+    private final Map<String, String> unread = new TreeMap<>();
+
+    private PresetWords(String name) {
+        Properties file = new Properties();
+        try (InputStream stream = PresetWords.class.getResourceAsStream("/moe/preset/" + name + ".properties")) {
+            file.load(new InputStreamReader(Objects.requireNonNull(stream, name), StandardCharsets.UTF_8));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        file.forEach((key, value) -> unread.put(key.toString(), value.toString().trim()));
+    }
+
+    /**
+     * A random layer by the preset at other sizes, with logits of about unit variance and tokens that are away from ties. A
+     * preset with a selection bias gets random values for it.
+     */
+    static LayerCase layer(String name, Sizes sizes) {
+        return new PresetWords(name).read(name, sizes);
+    }
+
+    private LayerCase read(String name, Sizes sizes) {
+        SplittableRandom random = new SplittableRandom(name.hashCode());
+        List<Integer> shared = shared(sizes.width());
+        RouterWords router = router(random);
+        MergeWords merge = merge();
+        Optional<Limit> limit = limit();
+        number("experts.hiddenSize", 0);
+        unread.keySet().removeAll(FOR_PEOPLE);
+        if (!unread.isEmpty()) {
+            throw new IllegalStateException("keys of preset " + name + " without a meaning: " + unread);
+        }
+        LayerCase empty = new LayerCase(
+                name,
+                new Sizes(0, sizes.hidden(), sizes.width()),
+                router,
+                merge,
+                shared,
+                limit,
+                LayerDraw.parameters(random, 1 / Math.sqrt(sizes.hidden()), sizes, router, merge, shared),
+                new Numbers(0, sizes.hidden(), new double[0]),
+                new Numbers(0, sizes.hidden(), new double[0]));
+        double[] tokens = new double[sizes.tokens() * sizes.hidden()];
+        for (int t = 0; t < sizes.tokens(); t++) {
+            System.arraycopy(token(random, empty), 0, tokens, t * sizes.hidden(), sizes.hidden());
+        }
+        return empty.with(
+                new Numbers(sizes.tokens(), sizes.hidden(), tokens),
+                LayerDraw.normal(random, sizes.tokens(), sizes.hidden(), 1));
+    }
+
+    /** A token that is away from ties. */
+    private static double[] token(SplittableRandom random, LayerCase empty) {
+        while (true) {
+            Numbers drawn = LayerDraw.normal(random, 1, empty.sizes().hidden(), 1);
+            if (TokenwiseLayer.gap(empty.with(drawn, drawn)) >= RoutingGap.ENOUGH) {
+                return drawn.values();
+            }
+        }
+    }
+
+    private RouterWords router(SplittableRandom random) {
+        int experts = (int) number("experts.count", 0);
+        boolean biased = flag("router.selectionBias");
+        return new RouterWords(
+                experts,
+                (int) number("router.topK", 0),
+                word("router.score", "softmax"),
+                number("router.score.epsilon", 0),
+                groups(),
+                biased ? bias(random, experts) : List.of(),
+                flag("router.logitBias"),
+                new Weighing(
+                        word("router.renormalization", "none"),
+                        number("router.renormalization.epsilon", 0),
+                        word("router.renormalization.epsilonPlace", "in-sum"),
+                        number("router.renormalization.p", 1)),
+                number("router.scale", 1),
+                word("router.precision", "backend"));
+    }
+
+    private static List<Double> bias(SplittableRandom random, int experts) {
+        return IntStream.range(0, experts)
+                .mapToObj(e -> (double) (float) random.nextDouble(-0.5, 0.5))
+                .toList();
+    }
+
+    private Optional<Groups> groups() {
+        if (word("router.selection", "plain").equals("plain")) {
+            return Optional.empty();
+        }
+        return Optional.of(new Groups(
+                (int) number("router.selection.groups", 0),
+                (int) number("router.selection.keptGroups", 0),
+                word("router.selection.groupScore", ""),
+                word("router.selection.closedGroups", "minus-infinity")));
+    }
+
+    /** Widths of the shared experts, in the ratio to the routed ones that the file gives: kept apart, or as one. */
+    private List<Integer> shared(int width) {
+        double routed = number("experts.intermediateSize", 0);
+        int count = (int) number("shared.count", 0);
+        int each = (int) Math.max(1, Math.round(number("shared.intermediateSize", 0) / routed * width));
+        if (flag("shared.apart")) {
+            return Collections.nCopies(count, each);
+        }
+        return count == 0 ? List.of() : List.of(count * each);
+    }
+
+    private MergeWords merge() {
+        return new MergeWords(
+                word("merge.convention", "none"),
+                number("merge.routedScale", 1),
+                number("merge.sharedScale", 1),
+                word("merge.score", "softmax"));
+    }
+
+    private Optional<Limit> limit() {
+        double factor = number("capacity.factor", 0);
+        String rounding = word("capacity.rounding", "up");
+        return factor == 0 ? Optional.empty() : Optional.of(new Limit(factor, rounding));
+    }
+
+    private String word(String key, String absent) {
+        String value = unread.remove(key);
+        return value == null ? absent : value;
+    }
+
+    private double number(String key, double absent) {
+        String value = unread.remove(key);
+        return value == null ? absent : Double.parseDouble(value);
+    }
+
+    private boolean flag(String key) {
+        return word(key, "false").equals("true");
+    }
+}
