@@ -1,6 +1,7 @@
 package org.moe4j.router;
 
 import java.util.Optional;
+import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
@@ -113,10 +114,8 @@ public record RouterConfig(
      * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
      */
     public Routing routing(double[] logits) {
-        if (selectionBias) {
-            throw Require.expected("selectionBias", "a SelectionBias (config.selectionBias)", "absent");
-        }
-        return routing(logits, Optional.empty());
+        requireNoBias();
+        return TokenChoice.routing(this, Optional.empty(), rows(logits));
     }
 
     /**
@@ -128,19 +127,55 @@ public record RouterConfig(
      * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
      */
     public Routing routing(double[] logits, SelectionBias bias) {
+        requireBias(bias);
+        return TokenChoice.routing(this, Optional.of(bias), rows(logits));
+    }
+
+    /**
+     * The same for logits in a matrix.
+     *
+     * @param logits (T×E), finite
+     * @return the routing of T tokens
+     * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
+     */
+    public Routing routing(Matrix logits) {
+        requireNoBias();
+        Require.count("logits", logits.columns(), experts, "columns (experts)");
+        return TokenChoice.routing(this, Optional.empty(), LogitRows.of(logits));
+    }
+
+    /**
+     * The same for logits in a matrix, with a selection bias.
+     *
+     * @param logits (T×E), finite
+     * @param bias E values
+     * @return the routing of T tokens
+     * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
+     */
+    public Routing routing(Matrix logits, SelectionBias bias) {
+        requireBias(bias);
+        Require.count("logits", logits.columns(), experts, "columns (experts)");
+        return TokenChoice.routing(this, Optional.of(bias), LogitRows.of(logits));
+    }
+
+    private void requireNoBias() {
+        if (selectionBias) {
+            throw Require.expected("selectionBias", "a SelectionBias (config.selectionBias)", "absent");
+        }
+    }
+
+    private void requireBias(SelectionBias bias) {
         if (!selectionBias) {
             throw Require.expected("config.selectionBias", "true with a selection bias", false);
         }
         Require.count("selectionBias", bias.experts(), experts, "values (experts)");
-        return routing(logits, Optional.of(bias));
     }
 
-    private Routing routing(double[] logits, Optional<SelectionBias> bias) {
+    private LogitRows rows(double[] logits) {
         if (logits.length % experts != 0) {
             throw Require.expected("logits", "a multiple of " + experts + " numbers (experts)", logits.length);
         }
-        RouterLogits.requireFinite(logits, experts);
-        return TokenChoice.routing(this, bias, logits);
+        return LogitRows.of(experts, logits);
     }
 
     /**

@@ -1,19 +1,21 @@
 package org.moe4j.router;
 
 import java.util.Optional;
-import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 
 /** Computes {@code L = X · W_rᵀ (+ bias)}. */
 final class RouterLogits {
     private static final int BLOCK = 4; // independent sums, so that additions need not wait for each other
 
-    private static final int CHECKED_AT_ONCE = 512;
-
     private RouterLogits() {}
 
-    /** T·E finite logits, token after token. */
-    static double[] of(RouterPrecision precision, Matrix tokens, Matrix weight, Optional<Matrix> bias) {
+    /** Finite logits, in single precision where the backend made them so and nothing was added. */
+    static LogitRows of(RouterPrecision precision, Matrix tokens, Matrix weight, Optional<Matrix> bias) {
+        if (precision == RouterPrecision.BACKEND && bias.isEmpty()) {
+            try (Matrix product = weight.backend().matmulTransB(tokens, weight)) {
+                return LogitRows.of(product);
+            }
+        }
         double[] logits = precision == RouterPrecision.DOUBLE ? inDouble(tokens, weight) : byBackend(tokens, weight);
         int experts = weight.rows();
         if (bias.isPresent()) {
@@ -24,13 +26,11 @@ final class RouterLogits {
                 }
             }
         }
-        requireFinite(logits, experts);
-        return logits;
+        return LogitRows.of(experts, logits);
     }
 
     private static double[] byBackend(Matrix tokens, Matrix weight) {
-        Backend backend = weight.backend();
-        try (Matrix product = backend.matmulTransB(tokens, weight)) {
+        try (Matrix product = weight.backend().matmulTransB(tokens, weight)) {
             return product.toArray();
         }
     }
@@ -73,28 +73,5 @@ final class RouterLogits {
         into[at + 1] = second;
         into[at + 2] = third;
         into[at + 3] = fourth;
-    }
-
-    /** Refuses logits that are not finite: 0 times such a number is NaN, and the sum of these products tells it, many at a time. */
-    static void requireFinite(double[] logits, int experts) {
-        double[] block = new double[Math.min(CHECKED_AT_ONCE, logits.length)];
-        double[] zeros = new double[block.length];
-        int from = 0;
-        for (; block.length > 0 && from + block.length <= logits.length; from += block.length) {
-            System.arraycopy(logits, from, block, 0, block.length);
-            for (int i = 0; i < block.length; i++) {
-                zeros[i] += block[i] * 0;
-            }
-        }
-        boolean finite = true;
-        for (double zero : zeros) {
-            finite &= zero == 0;
-        }
-        for (int i = finite ? from : 0; i < logits.length; i++) {
-            if (!Double.isFinite(logits[i])) {
-                throw new ArithmeticException("router logits: expected finite values but token " + i / experts
-                        + ", expert " + i % experts + " is " + logits[i]);
-            }
-        }
     }
 }

@@ -65,10 +65,10 @@ public final class SelectionBias {
         return values.clone();
     }
 
-    /** The E numbers of a token, from a place on, plus the bias. */
-    void add(double[] ranked, int from, double[] into) {
+    /** Adds the bias to the E numbers of a token. */
+    void addTo(double[] ranked) {
         for (int e = 0; e < values.length; e++) {
-            into[e] = ranked[from + e] + values[e];
+            ranked[e] += values[e];
         }
     }
 

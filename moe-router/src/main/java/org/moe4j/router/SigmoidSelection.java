@@ -12,8 +12,8 @@ import java.util.Optional;
  */
 final class SigmoidSelection {
     private static final double ERROR = 1e-6; // five times the error of the rough sigmoid, for all roundings beside it
-    private static final double HIGHEST =
-            20; // above it the polynomial is not used; the sigmoid is 1 to within the error
+    private static final double ERROR_SINGLE = 1e-5; // the same, whose error is below 2·10⁻⁶
+    private static final int HIGHEST = 20; // above it the polynomial is not used; the sigmoid is 1 to within the error
 
     private final ScoreFunction.Sigmoid score;
     private final TopK best;
@@ -23,6 +23,9 @@ final class SigmoidSelection {
     private final double[] rough;
     private final double[] exact;
     private final double error;
+    private final float[] addedSingle;
+    private final float[] roughSingle;
+    private final double errorSingle;
 
     private SigmoidSelection(
             ScoreFunction.Sigmoid score, double[] bias, int experts, TopK best, Optional<GroupLimit> groups) {
@@ -39,6 +42,12 @@ final class SigmoidSelection {
             largest = Math.max(largest, Math.abs(added[e]));
         }
         error = ERROR + largest * 0x1p-50;
+        addedSingle = new float[experts];
+        for (int e = 0; e < experts; e++) {
+            addedSingle[e] = (float) added[e];
+        }
+        roughSingle = new float[experts];
+        errorSingle = ERROR_SINGLE + largest * 0x1p-21;
     }
 
     /** For routers that rank sigmoids; empty for others. */
@@ -58,42 +67,69 @@ final class SigmoidSelection {
      *
      * @return false when only exact scores can tell which groups stay open; nothing is selected then
      */
-    boolean select(double[] logits, int token, int[] into, int first) {
-        int from = token * rough.length;
-        roughly(logits, from, added, rough);
+    boolean select(LogitRows logits, int token, int[] into, int first) {
+        if (logits.isSingle() && groups.isEmpty() && errorSingle < 1) {
+            inSingle(logits, token, into, first);
+            return true;
+        }
+        logits.row(token, rough);
+        roughly(rough, added);
         if (groups.isPresent() && !groups.get().close(rough, error)) {
             return false;
         }
-        order(best.list(rough, best.level()), logits, from, into, first);
+        order(best.list(rough, best.level()), logits, token, into, first);
         if (best.last() - error < best.reached()) { // one that does not roughly reach the level might still be better
-            order(best.list(rough, best.last() - 2 * error), logits, from, into, first);
+            order(best.list(rough, best.last() - 2 * error), logits, token, into, first);
         }
         best.learn();
         return true;
     }
 
-    /** Rough sigmoids of the logits from a place on, plus given numbers. */
-    static void roughly(double[] logits, int from, double[] added, double[] into) {
-        System.arraycopy(
-                logits, from, into, 0, into.length); // a loop that reads from an offset gets no vector instructions
-        for (int e = 0; e < into.length; e++) {
-            double r = Math.min(into[e], HIGHEST) * (-1.0 / 32);
+    private void inSingle(LogitRows logits, int token, int[] into, int first) {
+        int experts = roughSingle.length;
+        System.arraycopy(logits.singles(), token * experts, roughSingle, 0, experts);
+        roughly(roughSingle, addedSingle);
+        order(best.list(roughSingle, best.level()), logits, token, into, first);
+        if (best.last() - errorSingle < best.reached()) {
+            order(best.list(roughSingle, best.last() - 2 * errorSingle), logits, token, into, first);
+        }
+        best.learn();
+    }
+
+    /** Logits become rough sigmoids plus given numbers. */
+    static void roughly(double[] logits, double[] added) {
+        for (int e = 0; e < logits.length; e++) {
+            double r = Math.min(logits[e], HIGHEST) * (-1.0 / 32);
             double p = 1 + r * (1 + r * (0.5 + r * (1.0 / 6 + r * (1.0 / 24))));
             p = p * p;
             p = p * p;
             p = p * p;
             p = p * p;
             p = p * p;
-            into[e] = 1 / (1 + p) + added[e];
+            logits[e] = 1 / (1 + p) + added[e];
         }
     }
 
-    private void order(int count, double[] logits, int from, int[] into, int first) {
+    /** The same in single precision, whose roundings the squaring makes 32 times as large. */
+    static void roughly(float[] logits, float[] added) {
+        for (int e = 0; e < logits.length; e++) {
+            float r = Math.min(logits[e], HIGHEST) * (-1f / 32);
+            float p = 1 + r * (1 + r * (0.5f + r * (1f / 6 + r * (1f / 24))));
+            p = p * p;
+            p = p * p;
+            p = p * p;
+            p = p * p;
+            p = p * p;
+            logits[e] = 1 / (1 + p) + added[e];
+        }
+    }
+
+    private void order(int count, LogitRows logits, int token, int[] into, int first) {
         int[] listed = best.listed();
         double[] values = best.values();
         for (int i = 0; i < count; i++) {
             int expert = listed[i];
-            exact[expert] = score.of(logits[from + expert]);
+            exact[expert] = score.of(logits.get(token, expert));
             boolean closed = rough[expert] == Double.NEGATIVE_INFINITY;
             values[i] = closed ? Double.NEGATIVE_INFINITY : exact[expert] + bias[expert];
         }

@@ -8,6 +8,7 @@ import org.moe4j.core.internal.Require;
 final class TokenChoice {
     private final RouterConfig config;
     private final Optional<SelectionBias> bias;
+    private final double[] row;
     private final double[] scores;
     private final double[] choiceScores;
     private final double[] selected;
@@ -23,17 +24,17 @@ final class TokenChoice {
         groups = config.selection() instanceof ExpertSelection.GroupLimited limited
                 ? Optional.of(new GroupLimit(limited, experts, topK))
                 : Optional.empty();
-        boolean ranksScores = !config.renormalization().ofLogits();
+        row = new double[experts];
         scores = new double[experts];
-        choiceScores = ranksScores && bias.isEmpty() && groups.isEmpty() ? scores : new double[experts];
+        choiceScores = new double[experts];
         selected = new double[topK];
         best = new TopK(experts, topK);
         sigmoids = SigmoidSelection.of(config, bias, best, groups);
     }
 
-    /** The routing of T·E finite logits. */
-    static Routing routing(RouterConfig config, Optional<SelectionBias> bias, double[] logits) {
-        int tokens = logits.length / config.experts();
+    /** The routing of T tokens. */
+    static Routing routing(RouterConfig config, Optional<SelectionBias> bias, LogitRows logits) {
+        int tokens = logits.tokens();
         int[] experts = new int[Require.elements(tokens, config.topK())];
         double[] weights = new double[experts.length];
         TokenChoice choice = new TokenChoice(config, bias);
@@ -49,38 +50,33 @@ final class TokenChoice {
     }
 
     /** Selects the experts of a token and computes their weights, but for the scale. */
-    void route(double[] logits, int token, int[] experts, double[] weights) {
+    void route(LogitRows logits, int token, int[] experts, double[] weights) {
         int first = token * selected.length;
         if (sigmoids.isPresent() && sigmoids.get().select(logits, token, experts, first)) {
             sigmoids.get().scores(experts, first, selected);
         } else {
             best.select(choiceScores(logits, token), experts, first);
-            boolean ofLogits = config.renormalization().ofLogits();
+            double[] given = config.renormalization().ofLogits() ? row : scores;
             for (int rank = 0; rank < selected.length; rank++) {
-                int expert = experts[first + rank];
-                selected[rank] = ofLogits ? logits[token * scores.length + expert] : scores[expert];
+                selected[rank] = given[experts[first + rank]];
             }
         }
         config.renormalization().weights(selected, token, weights);
     }
 
     /** What the experts of a token are ranked by, valid until the next call. Where weights come from scores, these are made too. */
-    double[] choiceScores(double[] logits, int token) {
-        double[] ranked = logits;
-        int from = token * scores.length;
+    double[] choiceScores(LogitRows logits, int token) {
+        logits.row(token, row);
+        double[] ranked = row;
         if (!config.renormalization().ofLogits()) {
-            config.score().scores(logits, token, scores);
-            if (choiceScores == scores) {
-                return scores;
-            }
+            config.score().scores(row, 0, scores);
             ranked = scores;
-            from = 0;
         }
-        if (bias.isPresent()) {
-            bias.get().add(ranked, from, choiceScores);
-        } else {
-            System.arraycopy(ranked, from, choiceScores, 0, scores.length);
+        if (bias.isEmpty() && groups.isEmpty()) {
+            return ranked;
         }
+        System.arraycopy(ranked, 0, choiceScores, 0, ranked.length);
+        bias.ifPresent(b -> b.addTo(choiceScores));
         groups.ifPresent(limit -> limit.close(choiceScores));
         return choiceScores;
     }

@@ -1,5 +1,7 @@
 package org.moe4j.router;
 
+import java.util.Arrays;
+
 /**
  * The K largest of E numbers in the library's order: larger first, of equal ones (−0 equals +0) the lower index first. For one thread,
  * token after token.
@@ -11,39 +13,44 @@ package org.moe4j.router;
 final class TopK {
     private static final double LEARNING = 1.0 / 32;
     private static final double BELOW = 2; // mean deviations between the usual K-th largest and the level
-    private static final int FEW = 48; // more are sorted by insertion
+    private static final int PLACE_BITS = 6;
+    private static final int FEW = 1 << PLACE_BITS; // more are sorted by insertion
+    private static final int STEPS = 510; // a key, with 1 more, has 15 bits
+    private static final long HIGHEST_BITS = 0x8000800080008000L;
     private static final double LARGE = 1e300; // sums of what is below do not overflow
 
     private final int topK;
-    private final double[] halves; // maxima of e and e + 2q
-    private final double[] quarters; // maxima of e, e + q, e + 2q and e + 3q
-    private final int[] columns;
+    private final Columns.OfDoubles doubles;
+    private final Columns.OfFloats singles;
     private final int[] listed;
     private final double[] values;
     private final double[] best;
     private final int[] places;
+    private final long[] keys;
     private final int[] sorted;
+    private final int[] order;
     private double reached;
     private double usual = Double.NEGATIVE_INFINITY;
     private double deviation;
 
     TopK(int experts, int topK) {
         this.topK = topK;
-        quarters = new double[experts / 4];
-        halves = new double[2 * quarters.length];
-        columns = new int[quarters.length + 1];
+        doubles = new Columns.OfDoubles(experts);
+        singles = new Columns.OfFloats(experts);
         listed = new int[experts + 1];
         values = new double[experts];
         best = new double[Math.max(topK, FEW)];
         places = new int[FEW];
+        keys = new long[FEW / 4];
         sorted = new int[FEW];
+        order = new int[FEW];
     }
 
     /** Selects for one token: K indices, best first, from a place on. */
     void select(double[] scores, int[] into, int first) {
         int count = list(scores, level());
         for (int i = 0; i < count; i++) {
-            values[i] = scores[listed[i]] + 0.0; // −0 becomes 0
+            values[i] = scores[listed[i]];
         }
         order(count, into, first);
         learn();
@@ -61,57 +68,35 @@ final class TopK {
      * @return how many are listed
      */
     int list(double[] ranked, double level) {
-        fold(ranked, halves);
-        fold(halves, quarters);
+        doubles.fold(ranked);
         reached = level;
-        int count = reaching(ranked);
+        int count = doubles.list(ranked, reached, listed);
         if (count < topK) {
-            reached = level - 2 * BELOW * deviation;
-            count = reaching(ranked);
+            reached = lower(level);
+            count = doubles.list(ranked, reached, listed);
         }
         return count < topK ? all() : count;
+    }
+
+    /** The same in single precision. */
+    int list(float[] ranked, double level) {
+        singles.fold(ranked);
+        reached = (float) level;
+        int count = singles.list(ranked, (float) reached, listed);
+        if (count < topK) {
+            reached = (float) lower(level);
+            count = singles.list(ranked, (float) reached, listed);
+        }
+        return count < topK ? all() : count;
+    }
+
+    private double lower(double level) {
+        return level - 2 * BELOW * deviation;
     }
 
     /** The level that was reached by all that are listed, and by no other. */
     double reached() {
         return reached;
-    }
-
-    /** The larger of each number and its partner half the way further; vector instructions, as both are read without an offset. */
-    private static void fold(double[] from, double[] into) {
-        System.arraycopy(from, into.length, into, 0, into.length);
-        for (int i = 0; i < into.length; i++) {
-            into[i] = Math.max(into[i], from[i]);
-        }
-    }
-
-    /** Without branches, which could not be foretold: columns of four by their maxima, then the members of these. */
-    private int reaching(double[] ranked) {
-        double level = reached == 0 ? -Double.MIN_VALUE : reached; // −0 less 0 would have the sign of a number below
-        int hits = 0;
-        for (int q = 0; q < quarters.length; q++) {
-            columns[hits] = q;
-            hits += reaches(quarters[q], level);
-        }
-        int size = quarters.length;
-        int count = 0;
-        for (int from = 0; from < 4 * size; from += size) {
-            for (int i = 0; i < hits; i++) {
-                int e = from + columns[i];
-                listed[count] = e;
-                count += reaches(ranked[e], level);
-            }
-        }
-        for (int e = 4 * size; e < ranked.length; e++) {
-            listed[count] = e;
-            count += reaches(ranked[e], level);
-        }
-        return count;
-    }
-
-    /** 1 for a number that is not below the level, else 0: by the sign of the difference. */
-    private static int reaches(double number, double level) {
-        return 1 + (int) (Double.doubleToRawLongBits(number - level) >> 63);
     }
 
     private int all() {
@@ -132,33 +117,55 @@ final class TopK {
         return values;
     }
 
-    /** Writes the K best of the listed, by their numbers in {@link #values} without −0, from a place on. */
+    /** Writes the K best of the listed, by their numbers in {@link #values}, from a place on. */
     void order(int count, int[] into, int first) {
-        if (count > FEW
-                || reached == Double.NEGATIVE_INFINITY) { // then there may be infinities, which have no difference
+        if (count > FEW || reached == Double.NEGATIVE_INFINITY) { // a step needs a level
             insert(count, into, first);
         } else {
-            count(count, into, first);
+            sort(count, into, first);
         }
     }
 
-    /** Counts for each number those that come before it: without branches, which could not be foretold. */
-    private void count(int count, int[] into, int first) {
+    /**
+     * Sorts coarsely without branches, which could not be foretold, then exactly. Coarse: each number becomes a step between the level
+     * and the largest, and step and place a key of 15 bits; the place of a key is the count of larger ones, four in a comparison: of
+     * {@code 2¹⁵ + other − own} in 16 bits, the highest bit stays set when the other is not smaller.
+     */
+    private void sort(int count, int[] into, int first) {
+        double max = values[0];
+        for (int i = 1; i < count; i++) {
+            max = Math.max(max, values[i]);
+        }
+        double scale = max > reached ? STEPS / (max - reached) : 0;
+        int groups = (count + 3) / 4;
+        Arrays.fill(keys, 0, groups, 0);
         for (int i = 0; i < count; i++) {
-            double value = values[i];
-            int before = i;
-            for (int j = 0; j < i; j++) {
-                int less = 1 - reaches(values[j], value);
-                places[j] += less;
-                before -= less;
+            int step = Math.max(0, Math.min(STEPS, (int) ((values[i] - reached) * scale)));
+            int key = (step << PLACE_BITS) + FEW - i;
+            places[i] = key;
+            keys[i >> 2] |= (long) key << ((i & 3) << 4);
+        }
+        for (int i = 0; i < count; i++) {
+            long own = places[i] * 0x0001000100010001L;
+            int notSmaller = 0;
+            for (int g = 0; g < groups; g++) {
+                notSmaller += Long.bitCount((keys[g] | HIGHEST_BITS) - own & HIGHEST_BITS);
             }
-            places[i] = before;
+            sorted[notSmaller - 1] = i;
         }
         for (int i = 0; i < count; i++) {
-            sorted[places[i]] = listed[i];
-            best[places[i]] = values[i];
+            double value = values[sorted[i]];
+            int expert = listed[sorted[i]];
+            int place = i;
+            while (place > 0 && best[place - 1] < value) { // hardly ever
+                best[place] = best[place - 1];
+                order[place] = order[place - 1];
+                place--;
+            }
+            best[place] = value;
+            order[place] = expert;
         }
-        System.arraycopy(sorted, 0, into, first, topK);
+        System.arraycopy(order, 0, into, first, topK);
     }
 
     private void insert(int count, int[] into, int first) {

@@ -22,7 +22,7 @@ public final class TopKPass implements RouterPass {
     private final Matrix tokens;
     private final Matrix weight;
     private final Optional<SelectionBias> selectionBias;
-    private final double[] logits;
+    private final LogitRows logits;
     private final Routing routing;
 
     TopKPass(
@@ -30,7 +30,7 @@ public final class TopKPass implements RouterPass {
             Matrix tokens,
             Matrix weight,
             Optional<SelectionBias> selectionBias,
-            double[] logits,
+            LogitRows logits,
             Routing routing) {
         this.config = config;
         this.tokens = tokens;
@@ -56,7 +56,7 @@ public final class TopKPass implements RouterPass {
      * @return T·E numbers, token after token; a copy
      */
     public double[] logits() {
-        return logits.clone();
+        return logits.toArray();
     }
 
     /**
@@ -66,10 +66,12 @@ public final class TopKPass implements RouterPass {
      */
     public double[] scores() {
         int experts = config.experts();
-        double[] all = new double[logits.length];
+        double[] all = new double[routing.tokens() * experts];
+        double[] row = new double[experts];
         double[] scores = new double[experts];
         for (int t = 0; t < routing.tokens(); t++) {
-            config.score().scores(logits, t, scores);
+            logits.row(t, row);
+            config.score().scores(row, 0, scores);
             System.arraycopy(scores, 0, all, t * experts, experts);
         }
         return all;
@@ -83,7 +85,7 @@ public final class TopKPass implements RouterPass {
      */
     public double[] choiceScores() {
         int experts = config.experts();
-        double[] all = new double[logits.length];
+        double[] all = new double[routing.tokens() * experts];
         TokenChoice choice = new TokenChoice(config, selectionBias);
         for (int t = 0; t < routing.tokens(); t++) {
             System.arraycopy(choice.choiceScores(logits, t), 0, all, t * experts, experts);
@@ -105,10 +107,11 @@ public final class TopKPass implements RouterPass {
     @Override
     public Gradients backward(double[] dWeights, double[] dLogits) {
         Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
+        int numbers = routing.tokens() * config.experts();
         if (dLogits.length != 0) {
-            Require.count("dLogits", dLogits.length, logits.length, "numbers (T x E)");
+            Require.count("dLogits", dLogits.length, numbers, "numbers (T x E)");
         }
-        double[] all = dLogits.length == 0 ? new double[logits.length] : dLogits.clone();
+        double[] all = dLogits.length == 0 ? new double[numbers] : dLogits.clone();
         addLogitGradients(dWeights, all);
         Backend backend = weight.backend();
         try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
@@ -133,6 +136,7 @@ public final class TopKPass implements RouterPass {
         int topK = config.topK();
         int experts = config.experts();
         boolean ofLogits = config.renormalization().ofLogits();
+        double[] all = logits.toArray();
         double[] scores = new double[experts];
         double[] dScores = new double[experts];
         double[] selected = new double[topK];
@@ -140,11 +144,11 @@ public final class TopKPass implements RouterPass {
         double[] dSelected = new double[topK];
         for (int t = 0; t < routing.tokens(); t++) {
             if (!ofLogits) {
-                config.score().scores(logits, t, scores);
+                config.score().scores(all, t, scores);
             }
             for (int rank = 0; rank < topK; rank++) {
                 int expert = routing.expert(t, rank);
-                selected[rank] = ofLogits ? logits[t * experts + expert] : scores[expert];
+                selected[rank] = ofLogits ? all[t * experts + expert] : scores[expert];
                 dSlots[rank] = config.scale() * dWeights[t * topK + rank];
             }
             config.renormalization().scoreGradients(selected, dSlots, dSelected);
@@ -157,7 +161,7 @@ public final class TopKPass implements RouterPass {
             for (int rank = 0; rank < topK; rank++) {
                 dScores[routing.expert(t, rank)] = dSelected[rank];
             }
-            config.score().logitGradients(logits, t, scores, dScores, dLogits);
+            config.score().logitGradients(all, t, scores, dScores, dLogits);
             for (int rank = 0; rank < topK; rank++) {
                 dScores[routing.expert(t, rank)] = 0;
             }

@@ -173,7 +173,7 @@ public final class TopKRouter implements Router {
         Require.count("tokens", tokens.columns(), weight.columns(), "columns (hidden size of the router)");
         KernelChecks.owner("tokens", tokens, weight.backend());
         context.requireTokens(tokens.rows());
-        double[] logits = RouterLogits.of(config.precision(), tokens, weight, bias);
+        LogitRows logits = RouterLogits.of(config.precision(), tokens, weight, bias);
         Routing routing = TokenChoice.routing(config, selectionBias, logits);
         return new TopKPass(config, tokens, weight, selectionBias, logits, routing);
     }

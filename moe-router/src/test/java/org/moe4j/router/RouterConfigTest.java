@@ -7,13 +7,16 @@ import static org.assertj.core.api.Assertions.within;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.core.reference.ReferenceBackend;
 
 class RouterConfigTest {
     @TempDir
@@ -162,6 +165,39 @@ class RouterConfigTest {
         assertThatThrownBy(() -> biased.routing(new double[3], SelectionBias.zeros(4)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("selectionBias: expected 3 values (experts) but was 4");
+    }
+
+    @Test
+    void routesLogitsOfAMatrix() {
+        RouterConfig config = RouterConfig.topK(3, 2).withScore(new ScoreFunction.Sigmoid());
+        double[] logits = {0, 2, -1, 2, 0, -1};
+        try (Matrix matrix = ReferenceBackend.instance().matrix(2, 3, logits)) {
+            for (SelectionBias bias : List.of(SelectionBias.zeros(3), SelectionBias.of(new double[] {0, 0, 1}))) {
+                Routing routing = config.withSelectionBias(true).routing(matrix, bias);
+                Routing expected = config.withSelectionBias(true).routing(logits, bias);
+                for (int slot = 0; slot < 4; slot++) {
+                    assertThat(routing.expert(slot / 2, slot % 2)).isEqualTo(expected.expert(slot / 2, slot % 2));
+                    assertThat(routing.weight(slot / 2, slot % 2)).isEqualTo(expected.weight(slot / 2, slot % 2));
+                }
+            }
+            assertThat(config.routing(matrix).expert(0, 0)).isEqualTo(1);
+            assertThatThrownBy(() -> config.withExperts(4).routing(matrix))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("logits: expected 4 columns (experts) but was 3");
+        }
+    }
+
+    @Test
+    void aSingleLogitThatIsNotFiniteIsFoundAnywhere() {
+        for (int place : new int[] {0, 511, 512, 1499}) {
+            for (float bad : new float[] {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY}) {
+                float[] logits = new float[1500];
+                logits[place] = bad;
+                assertThatThrownBy(() -> LogitRows.of(3, logits))
+                        .isInstanceOf(ArithmeticException.class)
+                        .hasMessageContaining("token " + place / 3 + ", expert " + place % 3 + " is " + bad);
+            }
+        }
     }
 
     /** Wherever it stands among many, in the blocks that are checked at once or after them. */

@@ -66,26 +66,34 @@ class SigmoidSelectionTest {
     @MethodSource("configs")
     void selectsAndWeighsAsExactScoresDo(RouterConfig config) {
         SplittableRandom random = new SplittableRandom(11);
+        int experts = config.experts();
         for (Kind kind : Kind.values()) {
-            for (double deviation : config.selectionBias() ? new double[] {0, 1e-3, 1, 1e6} : new double[] {0}) {
-                double[] bias = random.doubles(config.experts())
-                        .map(b -> deviation * (b - 0.5))
-                        .toArray();
-                double[] logits = new double[TOKENS * config.experts()];
-                Arrays.setAll(logits, i -> kind.draw(random, i / config.experts()));
-                Routing actual = config.selectionBias()
+            for (double deviation : config.selectionBias() ? new double[] {0, 1e-3, 1, 1e6, 1e300} : new double[] {0}) {
+                double[] bias =
+                        random.doubles(experts).map(b -> deviation * (b - 0.5)).toArray();
+                double[] logits = new double[TOKENS * experts];
+                Arrays.setAll(logits, i -> (float) kind.draw(random, i / experts)); // both precisions hold them
+                Routing inDouble = config.selectionBias()
                         ? config.routing(logits, SelectionBias.of(bias))
                         : config.routing(logits);
+                Routing inSingle = inSingle(config, logits, bias);
                 for (int t = 0; t < TOKENS; t++) {
-                    compare(
-                            config,
-                            Arrays.copyOfRange(logits, t * config.experts(), (t + 1) * config.experts()),
-                            bias,
-                            actual,
-                            t);
+                    double[] row = Arrays.copyOfRange(logits, t * experts, (t + 1) * experts);
+                    compare(config, row, bias, inDouble, t);
+                    compare(config, row, bias, inSingle, t);
                 }
             }
         }
+    }
+
+    private static Routing inSingle(RouterConfig config, double[] logits, double[] bias) {
+        float[] singles = new float[logits.length];
+        for (int i = 0; i < singles.length; i++) {
+            singles[i] = (float) logits[i];
+        }
+        Optional<SelectionBias> values =
+                config.selectionBias() ? Optional.of(SelectionBias.of(bias)) : Optional.empty();
+        return TokenChoice.routing(config, values, LogitRows.of(config.experts(), singles));
     }
 
     private static void compare(RouterConfig config, double[] logits, double[] bias, Routing actual, int token) {
@@ -102,27 +110,45 @@ class SigmoidSelectionTest {
         }
     }
 
-    /** The bound that the selection relies on, by a dense walk over the range where the sigmoid changes, and the ends. */
+    /** The bounds that the selection relies on, by a dense walk over the range where the sigmoid changes, and the ends. */
     @Test
     void roughSigmoidsAreWithinTheirError() {
         double[] zero = new double[1000];
         double[] logits = new double[1000];
-        double[] rough = new double[1000];
+        float[] single = new float[1000];
         double worst = 0;
+        double worstSingle = 0;
         for (int block = 0; block < 1000; block++) {
             double start = -60 + block * 0.12;
-            Arrays.setAll(logits, i -> start + i * 0.00012);
-            SigmoidSelection.roughly(logits, 0, zero, rough);
+            Arrays.setAll(logits, i -> (float) (start + i * 0.00012));
+            double[] rough = logits.clone();
+            for (int i = 0; i < single.length; i++) {
+                single[i] = (float) logits[i];
+            }
+            SigmoidSelection.roughly(rough, zero);
+            SigmoidSelection.roughly(single, new float[1000]);
             for (int i = 0; i < rough.length; i++) {
-                worst = Math.max(worst, Math.abs(rough[i] - 1 / (1 + StrictMath.exp(-logits[i]))));
+                double exact = 1 / (1 + StrictMath.exp(-logits[i]));
+                worst = Math.max(worst, Math.abs(rough[i] - exact));
+                worstSingle = Math.max(worstSingle, Math.abs(single[i] - exact));
             }
         }
         assertThat(worst).isLessThan(2e-7);
+        assertThat(worstSingle).isLessThan(2e-6);
+    }
+
+    @Test
+    void roughSigmoidsAreRightAtTheEnds() {
         double[] ends = {-Double.MAX_VALUE, -1e300, -1e4, -745, 745, 1e4, Double.MAX_VALUE, Double.MIN_VALUE};
-        double[] atEnds = new double[8];
-        SigmoidSelection.roughly(ends, 0, new double[8], atEnds);
+        double[] rough = ends.clone();
+        SigmoidSelection.roughly(rough, new double[8]);
+        float[] singleEnds = {-Float.MAX_VALUE, -1e30f, -1e4f, -745, 745, 1e4f, Float.MAX_VALUE, Float.MIN_VALUE};
+        float[] single = singleEnds.clone();
+        SigmoidSelection.roughly(single, new float[8]);
         for (int i = 0; i < 8; i++) {
-            assertThat(Math.abs(atEnds[i] - 1 / (1 + StrictMath.exp(-ends[i])))).isLessThan(2e-7);
+            assertThat(Math.abs(rough[i] - 1 / (1 + StrictMath.exp(-ends[i])))).isLessThan(2e-7);
+            assertThat(Math.abs(single[i] - 1 / (1 + StrictMath.exp(-singleEnds[i]))))
+                    .isLessThan(2e-6);
         }
     }
 

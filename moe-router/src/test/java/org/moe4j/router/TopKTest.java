@@ -67,4 +67,32 @@ class TopKTest {
             }
         }
     }
+
+    /** In single precision as in double: the same rows, held exactly by both, give the same list of candidates. */
+    @ParameterizedTest
+    @CsvSource({"1, 1", "3, 2", "64, 8", "67, 9", "512, 22"})
+    void listsTheSameInBothPrecisions(int experts, int topK) {
+        SplittableRandom random = new SplittableRandom(experts);
+        TopK subject = new TopK(experts, topK);
+        double[] scores = new double[experts];
+        float[] singles = new float[experts];
+        int[] into = new int[topK];
+        for (int row = 0; row < 2000; row++) {
+            for (int e = 0; e < experts; e++) {
+                singles[e] = row % 2 == 0 ? (float) random.nextDouble() : random.nextInt(3) - 1;
+                scores[e] = singles[e];
+            }
+            float level = (float) subject.level();
+            int count = subject.list(scores, level);
+            int[] listed = Arrays.copyOf(subject.listed(), count);
+            double reached = subject.reached();
+            assertThat(subject.list(singles, level)).isEqualTo(count);
+            assertThat(Arrays.copyOf(subject.listed(), count)).isEqualTo(listed);
+            assertThat(listed).isSorted().hasSizeGreaterThanOrEqualTo(topK);
+            for (int e = 0; e < experts; e++) {
+                assertThat(Arrays.binarySearch(listed, e) >= 0).isEqualTo(scores[e] >= reached);
+            }
+            subject.select(scores, into, 0);
+        }
+    }
 }

@@ -66,4 +66,18 @@ public interface Matrix extends AutoCloseable {
      * @return row-major, {@code rows · columns} numbers
      */
     double[] toArray();
+
+    /**
+     * A copy of all elements in single precision: exact for a backend whose unit roundoff is 2⁻²⁴, otherwise rounded.
+     *
+     * @return row-major, {@code rows · columns} numbers
+     */
+    default float[] toFloatArray() {
+        double[] values = toArray();
+        float[] rounded = new float[values.length];
+        for (int i = 0; i < rounded.length; i++) {
+            rounded[i] = (float) values[i];
+        }
+        return rounded;
+    }
 }

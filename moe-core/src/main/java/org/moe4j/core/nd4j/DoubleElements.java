@@ -54,6 +54,15 @@ final class DoubleElements implements Elements {
     }
 
     @Override
+    public void read(NativeBlock a, long at, float[] into, int count) {
+        double[] values = new double[count];
+        a.read(at, values, 0, count);
+        for (int i = 0; i < count; i++) {
+            into[i] = (float) values[i];
+        }
+    }
+
+    @Override
     public void write(NativeBlock y, long at, double[] values, int from, int count) {
         y.write(at, values, from, count);
     }

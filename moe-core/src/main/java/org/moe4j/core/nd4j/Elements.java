@@ -23,6 +23,9 @@ interface Elements {
 
     void read(NativeBlock a, long at, double[] into, int from, int count);
 
+    /** In single precision, whatever the precision of the block. */
+    void read(NativeBlock a, long at, float[] into, int count);
+
     void write(NativeBlock y, long at, double[] values, int from, int count);
 
     void write(NativeBlock y, long at, float[] values, int from, int count);

@@ -63,6 +63,11 @@ final class FloatElements implements Elements {
     }
 
     @Override
+    public void read(NativeBlock a, long at, float[] into, int count) {
+        a.read(at, into, 0, count);
+    }
+
+    @Override
     public void write(NativeBlock y, long at, double[] values, int from, int count) {
         float[] tile = TILES.get().a;
         for (int done = 0; done < count; done += TILE) {

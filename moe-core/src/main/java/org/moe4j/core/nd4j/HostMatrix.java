@@ -83,6 +83,18 @@ final class HostMatrix implements Matrix {
     }
 
     @Override
+    public float[] toFloatArray() {
+        float[] values = new float[Require.elements(rows, columns)];
+        try (Lease lease = new Lease()) {
+            NativeBuffer held = lease.of(this);
+            if (values.length > 0) {
+                kernels.elements().read(held.block(), 0, values, values.length);
+            }
+        }
+        return values;
+    }
+
+    @Override
     public String toString() {
         return kernels.backend().name() + " matrix " + rows + " x " + columns;
     }

@@ -1,0 +1,131 @@
+package org.moe4j.router;
+
+import org.moe4j.core.backend.Matrix;
+
+/**
+ * T·E finite logits, token after token, in the precision in which they came: single precision takes half the memory, and rough scores
+ * can be made of it at twice the speed. What is computed from a logit is computed in double.
+ */
+final class LogitRows {
+    private static final int CHECKED_AT_ONCE = 512;
+
+    private final int experts;
+    private final boolean single;
+    private final float[] singles;
+    private final double[] doubles;
+
+    private LogitRows(int experts, boolean single, float[] singles, double[] doubles) {
+        this.experts = experts;
+        this.single = single;
+        this.singles = singles;
+        this.doubles = doubles;
+    }
+
+    /** Takes over T·E numbers; refuses what is not finite. */
+    static LogitRows of(int experts, double[] logits) {
+        requireFinite(logits, experts);
+        return new LogitRows(experts, false, new float[0], logits);
+    }
+
+    /** Takes over T·E numbers; refuses what is not finite. */
+    static LogitRows of(int experts, float[] logits) {
+        requireFinite(logits, experts);
+        return new LogitRows(experts, true, logits, new double[0]);
+    }
+
+    /** The numbers of a T×E matrix in its own precision; refuses what is not finite. */
+    static LogitRows of(Matrix logits) {
+        boolean single = logits.backend().unitRoundoff() == 0x1p-24;
+        return single ? of(logits.columns(), logits.toFloatArray()) : of(logits.columns(), logits.toArray());
+    }
+
+    int tokens() {
+        return (single ? singles.length : doubles.length) / experts;
+    }
+
+    /** Whether {@link #singles} has the numbers, not {@link #doubles}. */
+    boolean isSingle() {
+        return single;
+    }
+
+    float[] singles() {
+        return singles;
+    }
+
+    double[] doubles() {
+        return doubles;
+    }
+
+    double get(int token, int expert) {
+        int at = token * experts + expert;
+        return single ? singles[at] : doubles[at];
+    }
+
+    /** Writes the E logits of a token. */
+    void row(int token, double[] into) {
+        int from = token * experts;
+        if (!single) {
+            System.arraycopy(doubles, from, into, 0, experts);
+            return;
+        }
+        for (int e = 0; e < experts; e++) {
+            into[e] = singles[from + e];
+        }
+    }
+
+    /** A copy of all logits. */
+    double[] toArray() {
+        if (!single) {
+            return doubles.clone();
+        }
+        double[] all = new double[singles.length];
+        for (int i = 0; i < all.length; i++) {
+            all[i] = singles[i];
+        }
+        return all;
+    }
+
+    /** 0 times a number that is not finite is NaN: the sums of these products tell it, many at a time. */
+    private static void requireFinite(double[] logits, int experts) {
+        double[] block = new double[Math.min(CHECKED_AT_ONCE, logits.length)];
+        double[] zeros = new double[block.length];
+        for (int from = 0; from < logits.length; from += block.length) {
+            System.arraycopy(logits, Math.min(from, logits.length - block.length), block, 0, block.length);
+            for (int i = 0; i < block.length; i++) {
+                zeros[i] += block[i] * 0;
+            }
+        }
+        boolean finite = true;
+        for (double zero : zeros) {
+            finite &= zero == 0;
+        }
+        for (int i = 0; !finite && i < logits.length; i++) {
+            requireFinite(logits[i], i, experts);
+        }
+    }
+
+    private static void requireFinite(float[] logits, int experts) {
+        float[] block = new float[Math.min(CHECKED_AT_ONCE, logits.length)];
+        float[] zeros = new float[block.length];
+        for (int from = 0; from < logits.length; from += block.length) {
+            System.arraycopy(logits, Math.min(from, logits.length - block.length), block, 0, block.length);
+            for (int i = 0; i < block.length; i++) {
+                zeros[i] += block[i] * 0;
+            }
+        }
+        boolean finite = true;
+        for (float zero : zeros) {
+            finite &= zero == 0;
+        }
+        for (int i = 0; !finite && i < logits.length; i++) {
+            requireFinite(logits[i], i, experts);
+        }
+    }
+
+    private static void requireFinite(double logit, int at, int experts) {
+        if (!Double.isFinite(logit)) {
+            throw new ArithmeticException("router logits: expected finite values but token " + at / experts
+                    + ", expert " + at % experts + " is " + logit);
+        }
+    }
+}
