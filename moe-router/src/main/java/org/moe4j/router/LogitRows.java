@@ -1,6 +1,7 @@
 package org.moe4j.router;
 
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.internal.Require;
 
 /**
  * T·E finite logits, token after token, in the precision in which they came: single precision takes half the memory, and rough scores
@@ -27,16 +28,27 @@ final class LogitRows {
         return new LogitRows(experts, false, new float[0], logits);
     }
 
-    /** Takes over T·E numbers; refuses what is not finite. */
-    static LogitRows of(int experts, float[] logits) {
-        requireFinite(logits, experts);
+    /** Takes over numbers of the tokens from a certain one on; refuses what is not finite. */
+    static LogitRows of(int experts, float[] logits, int firstToken) {
+        requireFinite(logits, experts, firstToken);
         return new LogitRows(experts, true, logits, new double[0]);
     }
 
     /** The numbers of a T×E matrix in its own precision; refuses what is not finite. */
     static LogitRows of(Matrix logits) {
-        boolean single = logits.backend().unitRoundoff() == 0x1p-24;
-        return single ? of(logits.columns(), logits.toFloatArray()) : of(logits.columns(), logits.toArray());
+        return isSingle(logits) ? part(logits, 0, logits.rows()) : of(logits.columns(), logits.toArray());
+    }
+
+    /** Some rows of a matrix in single precision. */
+    static LogitRows part(Matrix logits, int from, int to) {
+        float[] values = new float[Require.elements(to - from, logits.columns())];
+        logits.readRows(from, to, values);
+        return of(logits.columns(), values, from);
+    }
+
+    /** Whether single precision holds all numbers of a matrix. */
+    static boolean isSingle(Matrix logits) {
+        return logits.backend().unitRoundoff() == 0x1p-24;
     }
 
     int tokens() {
@@ -100,11 +112,11 @@ final class LogitRows {
             finite &= zero == 0;
         }
         for (int i = 0; !finite && i < logits.length; i++) {
-            requireFinite(logits[i], i, experts);
+            requireFinite(logits[i], i, experts, 0);
         }
     }
 
-    private static void requireFinite(float[] logits, int experts) {
+    private static void requireFinite(float[] logits, int experts, int firstToken) {
         float[] block = new float[Math.min(CHECKED_AT_ONCE, logits.length)];
         float[] zeros = new float[block.length];
         for (int from = 0; from < logits.length; from += block.length) {
@@ -118,14 +130,14 @@ final class LogitRows {
             finite &= zero == 0;
         }
         for (int i = 0; !finite && i < logits.length; i++) {
-            requireFinite(logits[i], i, experts);
+            requireFinite(logits[i], i, experts, firstToken);
         }
     }
 
-    private static void requireFinite(double logit, int at, int experts) {
+    private static void requireFinite(double logit, int at, int experts, int firstToken) {
         if (!Double.isFinite(logit)) {
-            throw new ArithmeticException("router logits: expected finite values but token " + at / experts
-                    + ", expert " + at % experts + " is " + logit);
+            throw new ArithmeticException("router logits: expected finite values but token "
+                    + (firstToken + at / experts) + ", expert " + at % experts + " is " + logit);
         }
     }
 }

@@ -141,7 +141,7 @@ public record RouterConfig(
     public Routing routing(Matrix logits) {
         requireNoBias();
         Require.count("logits", logits.columns(), experts, "columns (experts)");
-        return TokenChoice.routing(this, Optional.empty(), LogitRows.of(logits));
+        return TokenChoice.routing(this, Optional.empty(), logits);
     }
 
     /**
@@ -155,7 +155,7 @@ public record RouterConfig(
     public Routing routing(Matrix logits, SelectionBias bias) {
         requireBias(bias);
         Require.count("logits", logits.columns(), experts, "columns (experts)");
-        return TokenChoice.routing(this, Optional.of(bias), LogitRows.of(logits));
+        return TokenChoice.routing(this, Optional.of(bias), logits);
     }
 
     private void requireNoBias() {

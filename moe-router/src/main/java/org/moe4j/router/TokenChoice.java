@@ -1,14 +1,17 @@
 package org.moe4j.router;
 
 import java.util.Optional;
+import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 
 /** The way of one token from logits to experts and weights, with room that serves token after token. For one thread. */
 final class TokenChoice {
+    private static final int COPIED_AT_ONCE = 1 << 14; // half of them fit the first cache
+
     private final RouterConfig config;
     private final Optional<SelectionBias> bias;
-    private final double[] row;
+    private final double[] logitRow;
     private final double[] scores;
     private final double[] choiceScores;
     private final double[] selected;
@@ -24,7 +27,7 @@ final class TokenChoice {
         groups = config.selection() instanceof ExpertSelection.GroupLimited limited
                 ? Optional.of(new GroupLimit(limited, experts, topK))
                 : Optional.empty();
-        row = new double[experts];
+        logitRow = new double[experts];
         scores = new double[experts];
         choiceScores = new double[experts];
         selected = new double[topK];
@@ -34,29 +37,57 @@ final class TokenChoice {
 
     /** The routing of T tokens. */
     static Routing routing(RouterConfig config, Optional<SelectionBias> bias, LogitRows logits) {
-        int tokens = logits.tokens();
-        int[] experts = new int[Require.elements(tokens, config.topK())];
-        double[] weights = new double[experts.length];
-        TokenChoice choice = new TokenChoice(config, bias);
-        for (int t = 0; t < tokens; t++) {
-            choice.route(logits, t, experts, weights);
+        Slots slots = new Slots(config, logits.tokens());
+        slots.fill(new TokenChoice(config, bias), logits, 0);
+        return slots.routing(config);
+    }
+
+    /** The routing of T tokens by the logits in a matrix, of which no more than a part is copied at a time if it is in single precision. */
+    static Routing routing(RouterConfig config, Optional<SelectionBias> bias, Matrix logits) {
+        if (!LogitRows.isSingle(logits)) {
+            return routing(config, bias, LogitRows.of(logits));
         }
-        if (config.scale() != 1) {
-            for (int slot = 0; slot < weights.length; slot++) {
-                weights[slot] *= config.scale();
+        TokenChoice choice = new TokenChoice(config, bias);
+        Slots slots = new Slots(config, logits.rows());
+        int part = Math.max(1, COPIED_AT_ONCE / config.experts());
+        for (int from = 0; from < logits.rows(); from += part) {
+            slots.fill(choice, LogitRows.part(logits, from, Math.min(logits.rows(), from + part)), from);
+        }
+        return slots.routing(config);
+    }
+
+    /** What is being written: the experts and weights of all tokens. */
+    private static final class Slots {
+        private final int[] experts;
+        private final double[] weights;
+
+        Slots(RouterConfig config, int tokens) {
+            experts = new int[Require.elements(tokens, config.topK())];
+            weights = new double[experts.length];
+        }
+
+        void fill(TokenChoice choice, LogitRows logits, int firstToken) {
+            for (int row = 0; row < logits.tokens(); row++) {
+                choice.route(logits, row, firstToken + row, experts, weights);
             }
         }
-        return Routing.of(config.experts(), config.topK(), experts, weights);
+
+        Routing routing(RouterConfig config) {
+            for (int slot = 0; config.scale() != 1 && slot < weights.length; slot++) {
+                weights[slot] *= config.scale();
+            }
+            return Routing.of(config.experts(), config.topK(), experts, weights);
+        }
     }
 
     /** Selects the experts of a token and computes their weights, but for the scale. */
-    void route(LogitRows logits, int token, int[] experts, double[] weights) {
+    private void route(LogitRows logits, int row, int token, int[] experts, double[] weights) {
         int first = token * selected.length;
-        if (sigmoids.isPresent() && sigmoids.get().select(logits, token, experts, first)) {
+        if (sigmoids.isPresent() && sigmoids.get().select(logits, row, experts, first)) {
             sigmoids.get().scores(experts, first, selected);
         } else {
-            best.select(choiceScores(logits, token), experts, first);
-            double[] given = config.renormalization().ofLogits() ? row : scores;
+            best.select(choiceScores(logits, row), experts, first);
+            double[] given = config.renormalization().ofLogits() ? logitRow : scores;
             for (int rank = 0; rank < selected.length; rank++) {
                 selected[rank] = given[experts[first + rank]];
             }
@@ -65,11 +96,11 @@ final class TokenChoice {
     }
 
     /** What the experts of a token are ranked by, valid until the next call. Where weights come from scores, these are made too. */
-    double[] choiceScores(LogitRows logits, int token) {
-        logits.row(token, row);
-        double[] ranked = row;
+    double[] choiceScores(LogitRows logits, int row) {
+        logits.row(row, logitRow);
+        double[] ranked = logitRow;
         if (!config.renormalization().ofLogits()) {
-            config.score().scores(row, 0, scores);
+            config.score().scores(logitRow, 0, scores);
             ranked = scores;
         }
         if (bias.isEmpty() && groups.isEmpty()) {

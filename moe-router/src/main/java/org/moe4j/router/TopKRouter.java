@@ -170,12 +170,28 @@ public final class TopKRouter implements Router {
      */
     @Override
     public TopKPass route(Matrix tokens, RoutingContext context) {
-        Require.count("tokens", tokens.columns(), weight.columns(), "columns (hidden size of the router)");
-        KernelChecks.owner("tokens", tokens, weight.backend());
-        context.requireTokens(tokens.rows());
+        checkTokens(tokens, context);
         LogitRows logits = RouterLogits.of(config.precision(), tokens, weight, bias);
         Routing routing = TokenChoice.routing(config, selectionBias, logits);
         return new TopKPass(config, tokens, weight, selectionBias, logits, routing);
+    }
+
+    @Override
+    public Routing routing(Matrix tokens, RoutingContext context) {
+        checkTokens(tokens, context);
+        if (config.precision() == RouterPrecision.DOUBLE || bias.isPresent()) {
+            return TokenChoice.routing(
+                    config, selectionBias, RouterLogits.of(config.precision(), tokens, weight, bias));
+        }
+        try (Matrix logits = weight.backend().matmulTransB(tokens, weight)) {
+            return TokenChoice.routing(config, selectionBias, logits);
+        }
+    }
+
+    private void checkTokens(Matrix tokens, RoutingContext context) {
+        Require.count("tokens", tokens.columns(), weight.columns(), "columns (hidden size of the router)");
+        KernelChecks.owner("tokens", tokens, weight.backend());
+        context.requireTokens(tokens.rows());
     }
 
     @Override

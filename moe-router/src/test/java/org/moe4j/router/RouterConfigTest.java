@@ -193,9 +193,9 @@ class RouterConfigTest {
             for (float bad : new float[] {Float.NaN, Float.POSITIVE_INFINITY, Float.NEGATIVE_INFINITY}) {
                 float[] logits = new float[1500];
                 logits[place] = bad;
-                assertThatThrownBy(() -> LogitRows.of(3, logits))
+                assertThatThrownBy(() -> LogitRows.of(3, logits, 10))
                         .isInstanceOf(ArithmeticException.class)
-                        .hasMessageContaining("token " + place / 3 + ", expert " + place % 3 + " is " + bad);
+                        .hasMessageContaining("token " + (10 + place / 3) + ", expert " + place % 3 + " is " + bad);
             }
         }
     }

@@ -93,7 +93,7 @@ class SigmoidSelectionTest {
         }
         Optional<SelectionBias> values =
                 config.selectionBias() ? Optional.of(SelectionBias.of(bias)) : Optional.empty();
-        return TokenChoice.routing(config, values, LogitRows.of(config.experts(), singles));
+        return TokenChoice.routing(config, values, LogitRows.of(config.experts(), singles, 0));
     }
 
     private static void compare(RouterConfig config, double[] logits, double[] bias, Routing actual, int token) {

@@ -149,6 +149,22 @@ class TopKRouterTest {
         }
 
         @Test
+        void routingWithoutAPassIsTheSame() {
+            Matrix tokens = Initializer.normal(1).draw(BACKEND, 9, 5, 4);
+            for (RouterPrecision precision : RouterPrecision.values()) {
+                RouterConfig config =
+                        RouterConfig.topK(7, 3).withPrecision(precision).withScale(1.5);
+                TopKRouter router = TopKRouter.random(config, 5, BACKEND, 2);
+                Routing expected = router.route(tokens, RoutingContext.plain()).routing();
+                Routing actual = router.routing(tokens, RoutingContext.plain());
+                for (int slot = 0; slot < expected.slots(); slot++) {
+                    assertThat(actual.expert(slot / 3, slot % 3)).isEqualTo(expected.expert(slot / 3, slot % 3));
+                    assertThat(actual.weight(slot / 3, slot % 3)).isEqualTo(expected.weight(slot / 3, slot % 3));
+                }
+            }
+        }
+
+        @Test
         void oneExpertTakesAll() {
             Routing routing = routeLogits(RouterConfig.topK(1, 1), -7, 3).routing();
             assertThat(weights(routing, 0)).containsExactly(1);

@@ -1,6 +1,7 @@
 package org.moe4j.core.backend;
 
 import java.util.List;
+import java.util.Objects;
 import org.moe4j.core.internal.Require;
 
 /**
@@ -267,5 +268,20 @@ public final class KernelChecks {
     public static void buffer(String argument, Matrix buffer, int rows, int columns, String why) {
         shape(argument, buffer, rows, columns, why);
         writable(argument, buffer);
+    }
+
+    /**
+     * Refuses rows that a matrix does not have, or that do not fit into the room there is.
+     *
+     * @param matrix whose rows
+     * @param from first row
+     * @param to after the last row
+     * @param room numbers there is room for
+     */
+    public static void rows(Matrix matrix, int from, int to, int room) {
+        Objects.checkFromToIndex(from, to, matrix.rows());
+        if ((long) (to - from) * matrix.columns() > room) {
+            throw Require.expected("into", "at least " + (long) (to - from) * matrix.columns() + " numbers", room);
+        }
     }
 }

@@ -68,16 +68,16 @@ public interface Matrix extends AutoCloseable {
     double[] toArray();
 
     /**
-     * A copy of all elements in single precision: exact for a backend whose unit roundoff is 2⁻²⁴, otherwise rounded.
+     * Copies some rows in single precision: exact for a backend whose unit roundoff is 2⁻²⁴, otherwise rounded.
      *
-     * @return row-major, {@code rows · columns} numbers
+     * @param from first row, 0 ≤ from ≤ to
+     * @param to after the last row, at most the number of rows
+     * @param into row-major, overwritten from its start; at least {@code (to − from) · columns} numbers
      */
-    default float[] toFloatArray() {
-        double[] values = toArray();
-        float[] rounded = new float[values.length];
-        for (int i = 0; i < rounded.length; i++) {
-            rounded[i] = (float) values[i];
+    default void readRows(int from, int to, float[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        for (int i = 0; i < (to - from) * columns(); i++) {
+            into[i] = (float) get(from + i / columns(), i % columns());
         }
-        return rounded;
     }
 }

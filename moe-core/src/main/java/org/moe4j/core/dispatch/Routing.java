@@ -76,25 +76,38 @@ public final class Routing {
         Require.count("weights", weights.length, expertIndices.length, "weights (one per expert index)");
         int[] lastToken = new int[experts];
         Arrays.fill(lastToken, -1);
-        for (int t = 0; t < tokens(); t++) {
-            for (int slot = offsets[t]; slot < offsets[t + 1]; slot++) {
-                int expert = expertIndices[slot];
-                if (expert < 0 || expert >= experts) {
-                    throw Require.expected(
-                            "expertIndices", "0.." + (experts - 1) + " (experts)", expert + " for token " + t);
-                }
-                if (lastToken[expert] == t) {
-                    throw Require.expected(
-                            "expertIndices",
-                            "distinct experts for each token",
-                            "expert " + expert + " twice for token " + t);
-                }
-                lastToken[expert] = t;
-                if (!Double.isFinite(weights[slot])) {
-                    throw Require.expected("weights", "finite weights", weights[slot] + " for token " + t);
-                }
+        for (int t = 0; t + 1 < offsets.length; t++) {
+            check(t, offsets[t], offsets[t + 1], lastToken);
+        }
+    }
+
+    private void check(int token, int from, int to, int[] lastToken) {
+        for (int slot = from; slot < to; slot++) {
+            int expert = expertIndices[slot];
+            if (expert < 0 || expert >= lastToken.length || lastToken[expert] == token) {
+                throw wrong(expert, token);
+            }
+            lastToken[expert] = token;
+        }
+        double zero = 0; // stays 0 unless a weight is infinite or NaN
+        for (int slot = from; slot < to; slot++) {
+            zero += weights[slot] * 0;
+        }
+        for (int slot = from; zero != 0 && slot < to; slot++) {
+            if (!Double.isFinite(weights[slot])) {
+                throw Require.expected("weights", "finite weights", weights[slot] + " for token " + token);
             }
         }
+    }
+
+    private IllegalArgumentException wrong(int expert, int token) {
+        return expert < 0 || expert >= experts
+                ? Require.expected(
+                        "expertIndices", "0.." + (experts - 1) + " (experts)", expert + " for token " + token)
+                : Require.expected(
+                        "expertIndices",
+                        "distinct experts for each token",
+                        "expert " + expert + " twice for token " + token);
     }
 
     /**

@@ -7,6 +7,7 @@ import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.DispatchPlan;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.ExpertsPass;
@@ -141,7 +142,7 @@ public final class MoeLayer implements AutoCloseable {
 
     /**
      * Runs the layer and keeps nothing. The experts work in chunks of tokens, so that their scratch does not grow with T;
-     * logits and routing (T·E and T·K numbers) are made for all tokens at once.
+     * the router's product and the routing (T·E and T·K numbers) are made for all tokens at once.
      *
      * @param tokens (T×D), finite; T may be 0
      * @return (T×D)
@@ -170,11 +171,11 @@ public final class MoeLayer implements AutoCloseable {
     }
 
     private void run(Matrix tokens, Matrix output) {
-        RouterPass routed = router.route(tokens, RoutingContext.plain());
+        Routing routing = router.routing(tokens, RoutingContext.plain());
         int chunk = chunk();
         for (int from = 0; from < tokens.rows(); from += chunk) {
             int to = Math.min(tokens.rows(), from + chunk);
-            DispatchPlan plan = DispatchPlan.ofTokens(routed.routing(), capacity, from, to);
+            DispatchPlan plan = DispatchPlan.ofTokens(routing, capacity, from, to);
             try (Matrix rows = experts.apply(tokens, plan.rows(), plan.groups());
                     Matrix combined = plan.combine(rows);
                     Matrix merged = merged(tokens, from, to, combined)) {

@@ -2,6 +2,7 @@ package org.moe4j.core.layer;
 
 import java.util.OptionalInt;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.parameter.Parameters;
 
 /** Port: decides which experts a token goes to, and with what weight. */
@@ -15,6 +16,18 @@ public interface Router extends AutoCloseable {
      * @throws ArithmeticException when a logit is not finite, before anything is done with it
      */
     RouterPass route(Matrix tokens, RoutingContext context);
+
+    /**
+     * Routes tokens when nobody will go backward: the same routing, and nothing kept beside it.
+     *
+     * @param tokens (T×D), finite
+     * @param context what the router may need beside the tokens
+     * @return where the tokens go
+     * @throws ArithmeticException when a logit is not finite
+     */
+    default Routing routing(Matrix tokens, RoutingContext context) {
+        return route(tokens, context).routing();
+    }
 
     /**
      * Number of experts it chooses from.

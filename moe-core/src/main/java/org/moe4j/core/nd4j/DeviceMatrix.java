@@ -2,9 +2,11 @@ package org.moe4j.core.nd4j;
 
 import java.util.Objects;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.internal.Require;
 import org.nd4j.linalg.api.ndarray.INDArray;
+import org.nd4j.linalg.indexing.NDArrayIndex;
 
 /** A handle on an ND4J array in 'c' order, or on no array where there are no elements: ND4J forgets such shapes. */
 final class DeviceMatrix implements Matrix {
@@ -89,6 +91,23 @@ final class DeviceMatrix implements Matrix {
             double[] values = copy.data().asDouble();
             copy.close();
             return values;
+        } finally {
+            held.release(false);
+        }
+    }
+
+    @Override
+    public void readRows(int from, int to, float[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        DeviceBuffer held = retainBuffer();
+        try {
+            if ((to - from) * columns > 0) {
+                INDArray copy = held.array()
+                        .get(NDArrayIndex.interval(from, to), NDArrayIndex.all())
+                        .dup('c');
+                System.arraycopy(copy.data().asFloat(), 0, into, 0, (to - from) * columns);
+                copy.close();
+            }
         } finally {
             held.release(false);
         }

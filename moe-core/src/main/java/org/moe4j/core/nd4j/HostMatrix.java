@@ -2,6 +2,7 @@ package org.moe4j.core.nd4j;
 
 import java.util.Objects;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.internal.Require;
 
@@ -83,15 +84,15 @@ final class HostMatrix implements Matrix {
     }
 
     @Override
-    public float[] toFloatArray() {
-        float[] values = new float[Require.elements(rows, columns)];
+    public void readRows(int from, int to, float[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        int count = (to - from) * columns;
         try (Lease lease = new Lease()) {
             NativeBuffer held = lease.of(this);
-            if (values.length > 0) {
-                kernels.elements().read(held.block(), 0, values, values.length);
+            if (count > 0) {
+                kernels.elements().read(held.block(), (long) from * columns, into, count);
             }
         }
-        return values;
     }
 
     @Override

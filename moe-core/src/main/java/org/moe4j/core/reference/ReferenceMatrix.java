@@ -2,6 +2,7 @@ package org.moe4j.core.reference;
 
 import java.util.Objects;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 
 /** A matrix in one {@code double[]}; closing only marks it, the garbage collector does the rest. */
@@ -68,6 +69,15 @@ final class ReferenceMatrix implements Matrix {
     @Override
     public double[] toArray() {
         return values(this).clone();
+    }
+
+    @Override
+    public void readRows(int from, int to, float[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        double[] values = values(this);
+        for (int i = 0; i < (to - from) * columns; i++) {
+            into[i] = (float) values[from * columns + i];
+        }
     }
 
     @Override

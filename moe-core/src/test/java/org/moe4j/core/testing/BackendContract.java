@@ -62,6 +62,32 @@ public abstract class BackendContract extends BankContract {
     }
 
     @Test
+    void rowsAreReadInSinglePrecision() {
+        double[] values = new Cases(4).doubles(5 * 3);
+        Matrix matrix = backend().matrix(5, 3, values);
+        double[] held = matrix.toArray();
+        for (int from = 0; from <= 5; from++) {
+            for (int to = from; to <= 5; to++) {
+                float[] into = new float[(to - from) * 3 + 1];
+                into[into.length - 1] = 7;
+                matrix.readRows(from, to, into);
+                for (int i = 0; i < into.length - 1; i++) {
+                    assertThat(into[i]).isEqualTo((float) held[from * 3 + i]);
+                }
+                assertThat(into[into.length - 1]).isEqualTo(7);
+            }
+        }
+        assertThatThrownBy(() -> matrix.readRows(0, 2, new float[5]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("into: expected at least 6 numbers but was 5");
+        assertThatThrownBy(() -> matrix.readRows(4, 6, new float[6])).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> matrix.readRows(2, 1, new float[6])).isInstanceOf(IndexOutOfBoundsException.class);
+        Matrix closed = backend().matrix(1, 1, new double[1]);
+        closed.close();
+        assertClosed(() -> closed.readRows(0, 1, new float[1]));
+    }
+
+    @Test
     void kernelsLeaveTheirArgumentsAlone() {
         double[] values = scales9();
         Matrix argument = backend().matrix(3, 3, values);
