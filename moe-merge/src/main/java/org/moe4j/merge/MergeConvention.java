@@ -6,6 +6,7 @@ import org.moe4j.core.backend.Backend;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.layer.OutputMerge;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.core.preset.PresetSection;
 
 /** An {@link OutputMerge} that has a name. */
 public sealed interface MergeConvention extends OutputMerge permits ScaledMerge, GatedMerge {
@@ -30,7 +31,7 @@ public sealed interface MergeConvention extends OutputMerge permits ScaledMerge,
      *     not take, or a gate without a shared expert
      */
     static MergeConvention from(Preset preset, Backend backend, long seed) {
-        Preset.Section section = preset.section("merge");
+        PresetSection section = preset.section("merge");
         section.rejectUnknown(Set.of("convention", "routedScale", "sharedScale", "score"));
         String name = section.text("convention", "absent");
         for (String key : List.of("routedScale", "sharedScale", "score")) {
@@ -47,7 +48,10 @@ public sealed interface MergeConvention extends OutputMerge permits ScaledMerge,
                 ScaledMerge.activeMean(preset.section("router").integer("topK"));
             case "sum" -> ScaledMerge.sum();
             case "scaled" ->
-                ScaledMerge.scaled(section.decimal("routedScale", 1.0), section.decimal("sharedScale", 1.0));
+                section.checked(
+                        "",
+                        () -> ScaledMerge.scaled(
+                                section.decimal("routedScale", 1.0), section.decimal("sharedScale", 1.0)));
             case "sigmoid-gated" -> gated(preset, SharedScore.SIGMOID, backend, seed);
             case "shared-router" -> gated(preset, routerScore(section), backend, seed);
             default ->
@@ -59,7 +63,7 @@ public sealed interface MergeConvention extends OutputMerge permits ScaledMerge,
         };
     }
 
-    private static SharedScore routerScore(Preset.Section section) {
+    private static SharedScore routerScore(PresetSection section) {
         String score = section.text("score", "softmax");
         return switch (score) {
             case "softmax" -> SharedScore.SOFTMAX;
@@ -71,7 +75,7 @@ public sealed interface MergeConvention extends OutputMerge permits ScaledMerge,
     private static GatedMerge gated(Preset preset, SharedScore score, Backend backend, long seed) {
         int experts = ExpertShape.shared(preset).size();
         if (experts == 0) {
-            Preset.Section section = preset.section("merge");
+            PresetSection section = preset.section("merge");
             throw section.wrong("convention", "one without a gate (no section shared)", section.text("convention", ""));
         }
         return GatedMerge.random(experts, ExpertShape.routed(preset).hiddenSize(), score, backend, seed);

@@ -48,8 +48,8 @@ public sealed interface Presumption {
                 throw Require.expected(
                         "router",
                         "weights that sum to 1 (merge.convention = " + convention.name() + ")",
-                        "a router that does not renormalise",
-                        "set router.renormalization = sum, or choose merge.convention = sum");
+                        "one whose weights may sum to something else",
+                        "set router.renormalization = sum without epsilon, or choose merge.convention = sum");
             }
             requireUnitScale(convention, router);
             ActiveWidths actual = ActiveWidths.of(router, routed, shared);

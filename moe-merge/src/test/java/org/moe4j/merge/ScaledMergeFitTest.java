@@ -91,8 +91,8 @@ class ScaledMergeFitTest {
         assertThatThrownBy(() -> check(merge, new PlainRouter(48, 4, false, 1)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("router: expected weights that sum to 1 (merge.convention = " + merge.name()
-                        + ") but was a router that does not renormalise;"
-                        + " set router.renormalization = sum, or choose merge.convention = sum");
+                        + ") but was one whose weights may sum to something else;"
+                        + " set router.renormalization = sum without epsilon, or choose merge.convention = sum");
     }
 
     @ParameterizedTest

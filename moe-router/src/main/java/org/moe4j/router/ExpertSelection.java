@@ -29,7 +29,7 @@ public sealed interface ExpertSelection {
     /**
      * Selects for one token.
      *
-     * @param choiceScores E numbers, infinities allowed; they stay as they are
+     * @param choiceScores E numbers; infinities are allowed without groups; they stay as they are
      * @param topK K in 1..E
      * @return K distinct indices, best first; of equal scores the lower index first
      * @throws IllegalArgumentException for a K outside 1..E, experts that the groups do not fit, or a score that is NaN
@@ -40,6 +40,10 @@ public sealed interface ExpertSelection {
         for (int e = 0; e < choiceScores.length; e++) {
             if (Double.isNaN(choiceScores[e])) {
                 throw Require.expected("choiceScores", "numbers that can be compared", "NaN for expert " + e);
+            }
+            if (this instanceof GroupLimited && Double.isInfinite(choiceScores[e])) {
+                throw Require.expected(
+                        "choiceScores", "numbers that can be added", choiceScores[e] + " for expert " + e);
             }
         }
         double[] open = choiceScores.clone();

@@ -4,11 +4,17 @@ package org.moe4j.router;
 final class Quotients {
     private Quotients() {}
 
+    /**
+     * Below it scores have lost digits, and gradients overflow on their way through a quotient, although what they are multiplied
+     * with next makes them small again.
+     */
+    private static final double SMALLEST = 1e-290;
+
     /** A divisor that divides; without one the token is named. */
     static double divisor(double divisor, int token) {
-        if (divisor == 0) {
-            throw new ArithmeticException("router weights: expected selected scores with a sum other than 0 but token "
-                    + token + " has " + divisor);
+        if (divisor < SMALLEST) {
+            throw new ArithmeticException("router weights: expected selected scores with a sum of at least " + SMALLEST
+                    + " but token " + token + " has " + divisor);
         }
         if (Double.isInfinite(divisor)) { // a norm with a small p, or scores near the largest number
             throw new ArithmeticException("router weights: expected selected scores with a finite norm but token "

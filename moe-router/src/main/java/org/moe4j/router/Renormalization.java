@@ -62,6 +62,7 @@ public sealed interface Renormalization {
      * @throws ArithmeticException when the scores have no sum to divide by
      */
     default double[] weights(double[] selected) {
+        Require.atLeast("selected.length", selected.length, 1);
         double[] weights = new double[selected.length];
         weights(selected, 0, weights);
         return weights;
@@ -129,8 +130,8 @@ public sealed interface Renormalization {
     }
 
     /**
-     * {@code w_j = s_j / Σ_r s_r} over the K selected, with an epsilon where {@link EpsilonPlace} says. Without one a zero sum
-     * is an {@link ArithmeticException}. With K = 1 and no epsilon the weight is always 1 and its gradient 0, so that the
+     * {@code w_j = s_j / Σ_r s_r} over the K selected, with an epsilon where {@link EpsilonPlace} says. Without one a sum
+     * of 0, or below 1e-290, is an {@link ArithmeticException}. With K = 1 and no epsilon the weight is always 1 and its gradient 0, so that the
      * router learns from losses alone; Megatron-Core does not divide then when scores are sigmoids, which is {@link None}.
      *
      * <p>Derivative, with D the divisor: {@code ds_j = (dw_j − Σ_r dw_r·w_r) / D}; below a floor {@code ds_j = dw_j / ε}.
@@ -152,7 +153,7 @@ public sealed interface Renormalization {
             place = epsilon == 0 ? EpsilonPlace.IN_SUM : place;
         }
 
-        /** Without an epsilon: a zero sum is an {@link ArithmeticException}. */
+        /** Without an epsilon: a sum of 0, or below 1e-290, is an {@link ArithmeticException}. */
         public Sum() {
             this(0, EpsilonPlace.IN_SUM);
         }

@@ -2,7 +2,9 @@ package org.moe4j.router;
 
 import java.util.Set;
 import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.core.preset.PresetSection;
 
 /** Reads the section {@code router} of a preset. A key that would have no effect is an error, as an unknown one is. */
 final class RouterSection {
@@ -25,23 +27,34 @@ final class RouterSection {
             "precision");
     private static final String SUM_OF_TOP = "sum-of-top-";
 
-    private final Preset.Section section;
+    private final PresetSection section;
 
-    private RouterSection(Preset.Section section) {
+    private RouterSection(PresetSection section) {
         this.section = section;
     }
 
     static RouterConfig read(Preset preset) {
-        Preset.Section section = preset.section("router");
+        PresetSection section = preset.section("router");
         section.rejectUnknown(KEYS);
         int experts = ExpertShape.routed(preset).count();
+        int topK = section.integer("topK");
+        section.checked("", () -> Require.inRange("topK", topK, 1, experts, "experts"));
         RouterSection reader = new RouterSection(section);
+        ExpertSelection selection = reader.selection();
+        section.checked("selection.", () -> {
+            selection.requireFits(experts, topK);
+            return selection;
+        });
+        return section.checked("", () -> reader.config(experts, topK, selection));
+    }
+
+    private RouterConfig config(int experts, int topK, ExpertSelection selection) {
         return new RouterConfig(
                 experts,
-                section.integer("topK"),
-                reader.score(),
-                reader.selection(),
-                reader.renormalization(),
+                topK,
+                score(),
+                selection,
+                renormalization(),
                 section.decimal("scale", 1.0),
                 section.flag("selectionBias", false),
                 section.flag("logitBias", false),
@@ -53,7 +66,8 @@ final class RouterSection {
         onlyWith("score.epsilon", "score", name, "sigmoid");
         return switch (name) {
             case "softmax" -> new ScoreFunction.Softmax();
-            case "sigmoid" -> new ScoreFunction.Sigmoid(section.decimal("score.epsilon", 0));
+            case "sigmoid" ->
+                section.checked("score.", () -> new ScoreFunction.Sigmoid(section.decimal("score.epsilon", 0)));
             case "sqrt-softplus" -> new ScoreFunction.SqrtSoftplus();
             default -> throw section.wrong("score", "one of [sigmoid, softmax, sqrt-softplus]", name);
         };
@@ -67,14 +81,16 @@ final class RouterSection {
         return switch (name) {
             case "plain" -> new ExpertSelection.PlainTopK();
             case "group-limited" ->
-                new ExpertSelection.GroupLimited(
-                        section.integer("selection.groups"),
-                        section.integer("selection.keptGroups"),
-                        groupScore(),
-                        section.constant(
-                                "selection.closedGroups",
-                                ExpertSelection.ClosedGroups.class,
-                                ExpertSelection.ClosedGroups.MINUS_INFINITY));
+                section.checked(
+                        "selection.",
+                        () -> new ExpertSelection.GroupLimited(
+                                section.integer("selection.groups"),
+                                section.integer("selection.keptGroups"),
+                                groupScore(),
+                                section.constant(
+                                        "selection.closedGroups",
+                                        ExpertSelection.ClosedGroups.class,
+                                        ExpertSelection.ClosedGroups.MINUS_INFINITY)));
             default -> throw section.wrong("selection", "one of [group-limited, plain]", name);
         };
     }
@@ -103,7 +119,10 @@ final class RouterSection {
             case "none" -> new Renormalization.None();
             case "sum" -> sum();
             case "softmax-of-selected" -> new Renormalization.SoftmaxOfSelected();
-            case "norm" -> new Renormalization.Norm(required("renormalization.p", "a number above 0"));
+            case "norm" ->
+                section.checked(
+                        "renormalization.",
+                        () -> new Renormalization.Norm(required("renormalization.p", "a number above 0")));
             default -> throw section.wrong("renormalization", "one of [none, norm, softmax-of-selected, sum]", name);
         };
     }
@@ -116,12 +135,14 @@ final class RouterSection {
                     "a renormalization.epsilon above 0",
                     section.has("renormalization.epsilon") ? "0" : "absent");
         }
-        return new Renormalization.Sum(
-                epsilon,
-                section.constant(
-                        "renormalization.epsilonPlace",
-                        Renormalization.EpsilonPlace.class,
-                        Renormalization.EpsilonPlace.IN_SUM));
+        return section.checked(
+                "renormalization.",
+                () -> new Renormalization.Sum(
+                        epsilon,
+                        section.constant(
+                                "renormalization.epsilonPlace",
+                                Renormalization.EpsilonPlace.class,
+                                Renormalization.EpsilonPlace.IN_SUM)));
     }
 
     private double required(String key, String what) {

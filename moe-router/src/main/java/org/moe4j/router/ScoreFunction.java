@@ -31,6 +31,7 @@ public sealed interface ScoreFunction {
      * @return E scores
      */
     default double[] scores(double[] logits) {
+        Require.atLeast("logits.length", logits.length, 1);
         double[] scores = new double[logits.length];
         scores(logits, 0, scores);
         return scores;

@@ -15,6 +15,8 @@ import org.moe4j.core.internal.Require;
  *     Mixture-of-Experts</a>
  */
 public final class SelectionBias {
+    private static final double LARGEST = 1e290; // added to the largest double it gives no infinity
+
     private final double[] values;
 
     private SelectionBias(double[] values) {
@@ -34,14 +36,15 @@ public final class SelectionBias {
     /**
      * Given values, as of a checkpoint.
      *
-     * @param values E finite numbers, copied
+     * @param values E numbers of at most 1e290 in size, copied
      * @return the bias
      */
     public static SelectionBias of(double[] values) {
         Require.atLeast("values.length", values.length, 1);
         for (int e = 0; e < values.length; e++) {
-            if (!Double.isFinite(values[e])) {
-                throw Require.expected("values", "finite numbers", values[e] + " for expert " + e);
+            if (!(Math.abs(values[e]) <= LARGEST)) {
+                throw Require.expected(
+                        "values", "numbers of at most " + LARGEST + " in size", values[e] + " for expert " + e);
             }
         }
         return new SelectionBias(values.clone());

@@ -39,7 +39,7 @@ final class SigmoidSelection {
         double largest = 0;
         for (int e = 0; e < experts; e++) {
             added[e] += score.epsilon();
-            largest = Math.max(largest, Math.abs(added[e]));
+            largest = Math.max(largest, Math.abs(bias[e]) + score.epsilon());
         }
         error = ERROR + largest * 0x1p-50;
         addedSingle = new float[experts];

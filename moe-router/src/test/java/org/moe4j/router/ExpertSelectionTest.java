@@ -55,6 +55,15 @@ class ExpertSelectionTest {
         assertThat(PLAIN.select(scores, 3)).containsExactly(511, 300, 0);
     }
 
+    /** Sums of infinities have no order. */
+    @Test
+    void infinitiesAreRefusedWithGroups() {
+        ExpertSelection grouped = new ExpertSelection.GroupLimited(2, 1, new GroupScore.SumOfBest(2));
+        assertThatThrownBy(() -> grouped.select(new double[] {1, 1, INF, -INF}, 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("choiceScores: expected numbers that can be added but was Infinity for expert 2");
+    }
+
     @Test
     void badArgumentsAreRefused() {
         assertThatThrownBy(() -> PLAIN.select(new double[] {1, Double.NaN}, 1))

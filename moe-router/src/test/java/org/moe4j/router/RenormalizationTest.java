@@ -42,8 +42,7 @@ class RenormalizationTest {
     void sumDividesByTheSumOfTheSelected() {
         assertThat(SUM.weights(new double[] {.5, .25, .25})).containsExactly(.5, .25, .25);
         assertThat(SUM.weights(new double[] {3})).containsExactly(1);
-        assertThat(SUM.weights(new double[] {Double.MIN_VALUE, Double.MIN_VALUE}))
-                .containsExactly(.5, .5);
+        assertThat(SUM.weights(new double[] {1e-290, 1e-290})).containsExactly(.5, .5);
         double[] weights =
                 SUM.weights(new SplittableRandom(1).doubles(22, 0, 1e-3).toArray());
         assertThat(Arrays.stream(weights).sum()).isCloseTo(1, within(1e-15));
@@ -63,7 +62,29 @@ class RenormalizationTest {
     void aZeroSumIsAnArithmeticExceptionThatNamesTheToken() {
         assertThatThrownBy(() -> SUM.weights(new double[2], 17, new double[36]))
                 .isInstanceOf(ArithmeticException.class)
-                .hasMessage("router weights: expected selected scores with a sum other than 0 but token 17 has 0.0");
+                .hasMessage(
+                        "router weights: expected selected scores with a sum of at least 1.0E-290 but token 17 has 0.0");
+    }
+
+    /** Scores near the smallest double have lost digits, and 1/sum overflows: an error, and no wrong weight or infinite gradient. */
+    @Test
+    void aSumThatIsTooSmallToDivideByIsAnArithmeticException() {
+        for (Renormalization small : new Renormalization[] {
+            SUM,
+            new Renormalization.Norm(2),
+            new Renormalization.Norm(.5),
+            sum(1e-310, Renormalization.EpsilonPlace.FLOOR)
+        }) {
+            assertThatThrownBy(() -> small.weights(new double[] {3e-310, 1e-310}))
+                    .isInstanceOf(ArithmeticException.class)
+                    .hasMessageContaining("of at least 1.0E-290 but token 0 has ");
+        }
+        double[] least = {1e-289, 1e-290};
+        assertThat(SUM.weights(least)).containsExactly(new double[] {10.0 / 11, 1.0 / 11}, within(1e-15));
+        double mean = 10.0 / 11 - 2.0 / 11; // of gradients 1 and −2
+        assertThat(SUM.scoreGradients(least, new double[] {1, -2}))
+                .containsExactly(
+                        new double[] {(1 - mean) / 1.1e-289, (-2 - mean) / 1.1e-289}, within(1e-15 * 3 / 1.1e-289));
     }
 
     @ParameterizedTest
@@ -127,7 +148,8 @@ class RenormalizationTest {
                 .containsExactly(.5, .5);
         assertThatThrownBy(() -> new Renormalization.Norm(2).weights(zeros))
                 .isInstanceOf(ArithmeticException.class)
-                .hasMessage("router weights: expected selected scores with a sum other than 0 but token 0 has 0.0");
+                .hasMessage(
+                        "router weights: expected selected scores with a sum of at least 1.0E-290 but token 0 has 0.0");
         assertThatThrownBy(() -> new Renormalization.Norm(1e-3).weights(new double[] {1, 1, 1}))
                 .isInstanceOf(ArithmeticException.class)
                 .hasMessage("router weights: expected selected scores with a finite norm but token 0 has Infinity");

@@ -75,7 +75,7 @@ class RouterConfigTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "router.topK = 65|topK: expected 1..64 (experts) but was 65",
+                "router.topK = 65|preset test: router.topK: expected 1..64 (experts) but was 65",
                 "router.topk = 2|preset test: unknown key router.topk; did you mean router.topK?",
                 "router.scale = 2|preset test: expected a value for router.topK but was absent",
                 "router.topK = 1\\nrouter.score = tanh|preset test: router.score: expected"
@@ -84,7 +84,16 @@ class RouterConfigTest {
                         + " one of [group-limited, plain] but was best",
                 "router.topK = 1\\nrouter.renormalization = l2"
                         + "|preset test: router.renormalization: expected one of [none, norm, softmax-of-selected, sum] but was l2",
-                "router.topK = 1\\nrouter.scale = 0|scale: expected a finite number above 0 but was 0.0",
+                "router.topK = 1\\nrouter.scale = 0|preset test: router.scale: expected a finite number above 0 but was 0.0",
+                "router.topK = 1\\nrouter.score = sigmoid\\nrouter.score.epsilon = -1"
+                        + "|preset test: router.score.epsilon: expected a finite number of at least 0 but was -1.0",
+                "router.topK = 1\\nrouter.renormalization = sum\\nrouter.renormalization.epsilon = -1"
+                        + "|preset test: router.renormalization.epsilon: expected a finite number of at least 0 but was -1.0",
+                "router.topK = 1\\nrouter.renormalization = norm\\nrouter.renormalization.p = 0"
+                        + "|preset test: router.renormalization.p: expected a finite number above 0 but was 0.0",
+                "router.topK = 1\\nrouter.selection = group-limited\\nrouter.selection.groups = 7"
+                        + "\\nrouter.selection.keptGroups = 1\\nrouter.selection.groupScore = max"
+                        + "|preset test: router.selection.groups: expected a divisor of 64 (experts) but was 7",
             })
     void aBadPresetIsRefused(String router, String message) {
         assertThatThrownBy(() -> RouterConfig.from(preset(router.replace("\\n", "\n"))))

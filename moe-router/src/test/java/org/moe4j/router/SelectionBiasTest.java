@@ -70,7 +70,9 @@ class SelectionBiasTest {
         SelectionBias bias = SelectionBias.zeros(2);
         assertThatThrownBy(() -> SelectionBias.of(new double[] {0, Double.NaN}))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("values: expected finite numbers but was NaN for expert 1");
+                .hasMessage("values: expected numbers of at most 1.0E290 in size but was NaN for expert 1");
+        assertThatThrownBy(() -> SelectionBias.of(new double[] {-2e290}))
+                .hasMessage("values: expected numbers of at most 1.0E290 in size but was -2.0E290 for expert 0");
         assertThatThrownBy(() -> SelectionBias.zeros(0)).hasMessage("experts: expected at least 1 but was 0");
         assertThatThrownBy(() -> SelectionBias.of(new double[0]))
                 .hasMessage("values.length: expected at least 1 but was 0");

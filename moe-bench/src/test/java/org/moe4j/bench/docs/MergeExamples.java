@@ -107,7 +107,7 @@ final class MergeExamples {
                 Experts shared = SwiGluExperts.random(new ExpertShape(1, 1, 1), BACKEND, 1)) {
             assertThatThrownBy(() -> olmo.requireFits(router, experts, List.of(shared)))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("a router that does not renormalise");
+                    .hasMessageContaining("one whose weights may sum to something else");
         }
     }
 

@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.Set;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.core.preset.PresetSection;
 
 /** How many rows an expert may take; assignments beyond it are dropped. */
 public sealed interface Capacity {
@@ -46,7 +47,7 @@ public sealed interface Capacity {
      * @throws IllegalArgumentException for an unknown key, a factor that is none, or a rounding without a factor
      */
     static Capacity from(Preset preset) {
-        Preset.Section section = preset.section("capacity");
+        PresetSection section = preset.section("capacity");
         section.rejectUnknown(Set.of("factor", "rounding"));
         if (section.isEmpty()) {
             return dropless();

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Set;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.core.preset.PresetSection;
 
 /**
  * Sizes of a bank of SwiGLU experts.
@@ -34,10 +35,12 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
      * @return their shape
      */
     public static ExpertShape routed(Preset preset) {
-        Preset.Section section = preset.section("experts");
+        PresetSection section = preset.section("experts");
         section.rejectUnknown(Set.of("count", "hiddenSize", "intermediateSize"));
-        return new ExpertShape(
-                section.integer("count"), section.integer("hiddenSize"), section.integer("intermediateSize"));
+        return section.checked(
+                "",
+                () -> new ExpertShape(
+                        section.integer("count"), section.integer("hiddenSize"), section.integer("intermediateSize")));
     }
 
     /**
@@ -49,7 +52,7 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
      * @return banks of one; none when the model has no shared expert
      */
     public static List<ExpertShape> shared(Preset preset) {
-        Preset.Section section = preset.section("shared");
+        PresetSection section = preset.section("shared");
         section.rejectUnknown(Set.of("count", "intermediateSize", "apart"));
         if (section.isEmpty()) {
             return List.of();
@@ -58,7 +61,7 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
         if (count < 1) {
             throw section.wrong("count", "at least 1 (without shared experts, leave the section out)", "" + count);
         }
-        int width = section.integer("intermediateSize");
+        int width = section.positive("intermediateSize");
         long total = (long) count * width;
         if (total > Integer.MAX_VALUE) {
             throw section.wrong("intermediateSize", "a total width below 2^31", total + " in all");

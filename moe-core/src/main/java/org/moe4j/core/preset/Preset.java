@@ -6,15 +6,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.moe4j.core.internal.Require;
-import org.moe4j.core.internal.Spelling;
 
 /**
  * One model's MoE layer as named values from a {@code .properties} file, with the source of each.
@@ -128,9 +125,9 @@ public final class Preset {
      * @param name {@code experts}, {@code router}, {@code shared}, {@code merge} or {@code capacity}
      * @return the section; empty when the file has no key of it
      */
-    public Section section(String name) {
+    public PresetSection section(String name) {
         PresetKeys.requireSection(name);
-        return new Section(values, name);
+        return new PresetSection(values, name);
     }
 
     /**
@@ -145,10 +142,16 @@ public final class Preset {
         Require.atLeast("hiddenSize", hiddenSize, 1);
         Require.atLeast("intermediateSize", intermediateSize, 1);
         Map<String, String> scaled = new TreeMap<>();
-        if (section("shared").has("intermediateSize")) {
-            double ratio = (double) section("shared").integer("intermediateSize")
-                    / section("experts").integer("intermediateSize");
-            scaled.put("shared.intermediateSize", Long.toString(Math.max(1, Math.round(ratio * intermediateSize))));
+        PresetSection shared = section("shared");
+        if (shared.has("intermediateSize")) {
+            int width = shared.positive("intermediateSize");
+            double ratio = (double) width / section("experts").positive("intermediateSize");
+            long size = Math.max(1, Math.round(ratio * intermediateSize));
+            if (size > Integer.MAX_VALUE) {
+                throw Require.expected(
+                        "intermediateSize", "one that keeps shared.intermediateSize below 2^31", intermediateSize);
+            }
+            scaled.put("shared.intermediateSize", Long.toString(size));
         }
         scaled.put("experts.hiddenSize", Integer.toString(hiddenSize));
         scaled.put("experts.intermediateSize", Integer.toString(intermediateSize));
@@ -158,149 +161,5 @@ public final class Preset {
     @Override
     public String toString() {
         return "Preset[" + values.id() + "]";
-    }
-
-    /** The keys of one section, read by the module that owns their meaning. */
-    public static final class Section {
-        private final SortedMapOfText values;
-        private final String section;
-
-        private Section(SortedMapOfText values, String section) {
-            this.values = values;
-            this.section = section;
-        }
-
-        /**
-         * Whether the file says nothing of this section.
-         *
-         * @return true without keys
-         */
-        public boolean isEmpty() {
-            return values.keys().stream().noneMatch(key -> key.startsWith(section + "."));
-        }
-
-        /**
-         * Whether the file gives a value for a key.
-         *
-         * @param key without the section
-         * @return false when it is absent
-         */
-        public boolean has(String key) {
-            return values.get(section + "." + key) != null;
-        }
-
-        /**
-         * A whole number that has to be there.
-         *
-         * @param key without the section
-         * @return its value
-         */
-        public int integer(String key) {
-            String value = values.required(section + "." + key);
-            try {
-                return Integer.parseInt(value);
-            } catch (NumberFormatException e) {
-                throw wrong(key, "a whole number", value);
-            }
-        }
-
-        /**
-         * A word.
-         *
-         * @param key without the section
-         * @param fallback when absent
-         * @return its value
-         */
-        public String text(String key, String fallback) {
-            String value = values.get(section + "." + key);
-            return value == null ? fallback : value;
-        }
-
-        /**
-         * A number.
-         *
-         * @param key without the section
-         * @param fallback when absent
-         * @return its value
-         */
-        public double decimal(String key, double fallback) {
-            String value = values.get(section + "." + key);
-            if (value == null) {
-                return fallback;
-            }
-            try {
-                return Double.parseDouble(value);
-            } catch (NumberFormatException e) {
-                throw wrong(key, "a number", value);
-            }
-        }
-
-        /**
-         * A yes or no.
-         *
-         * @param key without the section
-         * @param fallback when absent
-         * @return its value
-         */
-        public boolean flag(String key, boolean fallback) {
-            String value = text(key, Boolean.toString(fallback));
-            if (!value.equals("true") && !value.equals("false")) {
-                throw wrong(key, "true or false", value);
-            }
-            return value.equals("true");
-        }
-
-        /**
-         * One of an enum's constants, written in lower case with dashes: {@code sum-of-top-2}.
-         *
-         * @param key without the section
-         * @param type the enum
-         * @param fallback when absent
-         * @param <E> the enum
-         * @return the constant
-         */
-        public <E extends Enum<E>> E constant(String key, Class<E> type, E fallback) {
-            String value = text(key, written(fallback));
-            TreeSet<String> known = new TreeSet<>();
-            for (E constant : type.getEnumConstants()) {
-                if (written(constant).equals(value)) {
-                    return constant;
-                }
-                known.add(written(constant));
-            }
-            throw wrong(key, "one of " + known, value);
-        }
-
-        private static String written(Enum<?> constant) {
-            return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
-        }
-
-        /**
-         * Refuses a misspelt key: it must not be silence.
-         *
-         * @param known the keys of this section, without it
-         */
-        public void rejectUnknown(Set<String> known) {
-            for (String key : values.keys()) {
-                if (key.startsWith(section + ".") && !known.contains(key.substring(section.length() + 1))) {
-                    throw values.unknown(
-                            key,
-                            Spelling.closest(key.substring(section.length() + 1), known)
-                                    .map(right -> section + "." + right));
-                }
-            }
-        }
-
-        /**
-         * The exception for a value that its owner does not understand.
-         *
-         * @param key without the section
-         * @param expected what was expected
-         * @param was what was found
-         * @return an exception to throw
-         */
-        public IllegalArgumentException wrong(String key, String expected, String was) {
-            return Require.expected("preset " + values.id() + ": " + section + "." + key, expected, was);
-        }
     }
 }

@@ -79,9 +79,9 @@ class CapacityTest {
             value = {
                 "capacity.factor = 0|capacity.factor: expected a finite number above 0 but was 0",
                 "capacity.factor = -1|capacity.factor: expected a finite number above 0 but was -1",
-                "capacity.factor = NaN|capacity.factor: expected a finite number above 0 but was NaN",
-                "capacity.factor = Infinity|capacity.factor: expected a finite number above 0 but was Infinity",
-                "capacity.factor = all|capacity.factor: expected a number but was all",
+                "capacity.factor = NaN|capacity.factor: expected a number, as 2.5 or 1e-20 but was NaN",
+                "capacity.factor = Infinity|capacity.factor: expected a number, as 2.5 or 1e-20 but was Infinity",
+                "capacity.factor = all|capacity.factor: expected a number, as 2.5 or 1e-20 but was all",
                 "capacity.rounding = down|capacity.factor: expected a finite number above 0 but was absent",
                 "capacity.factor = 1;capacity.rounding = off|capacity.rounding: expected one of [down, up] but was off",
                 "capacity.factors = 1|unknown key capacity.factors; did you mean capacity.factor?",

@@ -74,7 +74,8 @@ class ExpertShapeTest {
                         + " shared.intermediateSize: expected a total width below 2^31 but was 2147483648 in all",
                 "shared.count = 2;shared.intermediateSize = 5;shared.apart = yes|preset test: shared.apart: expected"
                         + " true or false but was yes",
-                "shared.count = 2;shared.intermediateSize = -5|intermediateSize: expected at least 1 but was -10",
+                "shared.count = 2;shared.intermediateSize = -5|preset test: shared.intermediateSize: expected at least 1"
+                        + " but was -5",
                 "shared.count = 2;shared.intermediateSize = 5;shared.appart = true|preset test: unknown key"
                         + " shared.appart; did you mean shared.apart?",
             })

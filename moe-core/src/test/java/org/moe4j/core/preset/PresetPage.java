@@ -55,8 +55,8 @@ final class PresetPage {
 
     /** One cell per column. */
     static List<String> row(String file, Preset preset) {
-        Preset.Section experts = preset.section("experts");
-        Preset.Section router = preset.section("router");
+        PresetSection experts = preset.section("experts");
+        PresetSection router = preset.section("router");
         return List.of(
                 "[`" + file + "`](#" + file.replace(".", "") + ")",
                 preset.name(),
@@ -72,12 +72,12 @@ final class PresetPage {
                 marks(preset));
     }
 
-    private static String score(Preset.Section router) {
+    private static String score(PresetSection router) {
         String score = router.text("score", "softmax") + plus(router.text("score.epsilon", ""));
         return router.flag("logitBias", false) ? score + ", logit bias" : score;
     }
 
-    private static String selection(Preset.Section router) {
+    private static String selection(PresetSection router) {
         String selection = router.text("selection", "plain");
         if (router.has("selection.groups")) {
             selection = router.integer("selection.keptGroups") + " of " + router.integer("selection.groups")
@@ -89,7 +89,7 @@ final class PresetPage {
         return router.flag("selectionBias", false) ? selection + ", bias" : selection;
     }
 
-    private static String renormalization(Preset.Section router) {
+    private static String renormalization(PresetSection router) {
         String name = router.text("renormalization", "none");
         if (router.has("renormalization.p")) {
             name += " " + router.text("renormalization.p", "");
@@ -102,14 +102,14 @@ final class PresetPage {
         return epsilon.isEmpty() ? "" : " + " + epsilon;
     }
 
-    private static String shared(Preset.Section shared) {
+    private static String shared(PresetSection shared) {
         return shared.isEmpty()
                 ? NONE
                 : shared.integer("count") + " × " + shared.integer("intermediateSize")
                         + (shared.flag("apart", false) ? ", apart" : "");
     }
 
-    private static String merge(Preset.Section merge) {
+    private static String merge(PresetSection merge) {
         String name = merge.text("convention", NONE);
         return switch (name) {
             case "scaled" -> name + " " + merge.text("routedScale", "1") + ", " + merge.text("sharedScale", "1");
@@ -118,7 +118,7 @@ final class PresetPage {
         };
     }
 
-    private static String capacity(Preset.Section capacity) {
+    private static String capacity(PresetSection capacity) {
         return capacity.isEmpty()
                 ? NONE
                 : number(capacity.decimal("factor", 1)) + " " + capacity.text("rounding", "up");

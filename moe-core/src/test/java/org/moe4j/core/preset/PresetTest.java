@@ -16,6 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.internal.Require;
 
 class PresetTest {
     private enum Colour {
@@ -62,7 +64,7 @@ class PresetTest {
     void readsTypedValues() throws IOException {
         Preset preset =
                 load("router.topK = 4", "router.scale = 2.5 ", "router.on = true", "router.colour = sum-of-top-2");
-        Preset.Section router = preset.section("router");
+        PresetSection router = preset.section("router");
         assertThat(router.integer("topK")).isEqualTo(4);
         assertThat(router.decimal("scale", 1)).isEqualTo(2.5);
         assertThat(router.decimal("absent", 1)).isEqualTo(1);
@@ -79,7 +81,7 @@ class PresetTest {
     @Test
     void hasAsksForOneKeyOfTheSection() throws IOException {
         Preset preset = load("router.score.epsilon = 0", "shared.count = 1");
-        Preset.Section router = preset.section("router");
+        PresetSection router = preset.section("router");
         assertThat(router.has("score.epsilon")).isTrue();
         assertThat(router.has("score")).isFalse(); // the beginning of a key is no key
         assertThat(router.has("epsilon")).isFalse();
@@ -153,11 +155,11 @@ class PresetTest {
     @Test
     void wrongValuesAreErrors() throws IOException {
         Preset preset = load("router.topK = four", "router.scale = x", "router.on = yes", "router.colour = red");
-        Preset.Section router = preset.section("router");
+        PresetSection router = preset.section("router");
         assertThatThrownBy(() -> router.integer("topK"))
                 .hasMessage("preset mine: router.topK: expected a whole number but was four");
         assertThatThrownBy(() -> router.decimal("scale", 1))
-                .hasMessage("preset mine: router.scale: expected a number but was x");
+                .hasMessage("preset mine: router.scale: expected a number, as 2.5 or 1e-20 but was x");
         assertThatThrownBy(() -> router.flag("on", false))
                 .hasMessage("preset mine: router.on: expected true or false but was yes");
         assertThatThrownBy(() -> router.constant("colour", Colour.class, Colour.LIGHT_RED))
@@ -170,6 +172,62 @@ class PresetTest {
                 .hasMessage("preset mine: expected each key once but was router.topK twice");
         assertThatThrownBy(() -> preset.section("routers"))
                 .hasMessage("section: expected one of [capacity, experts, merge, router, shared] but was routers");
+    }
+
+    /** A file has to mean the same to every reader, so that numbers are written in the plain way only. */
+    @ParameterizedTest
+    @ValueSource(strings = {"1f", "0x1p3", "+1", "\u0662", "1e400", "1e-400", ".", "1.e", "1d", "NaN"})
+    void numbersAreWrittenThePlainWay(String written) throws IOException {
+        PresetSection router = load("router.scale = " + written).section("router");
+        assertThatThrownBy(() -> router.decimal("scale", 1))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("preset mine: router.scale: expected a number")
+                .hasMessageEndingWith("but was " + written);
+        assertThatThrownBy(() -> router.integer("scale"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("preset mine: router.scale: expected a whole number but was " + written);
+    }
+
+    @Test
+    void plainNumbersAreRead() throws IOException {
+        PresetSection router = load(
+                        "router.a = 1e-20", "router.b = 0.0", "router.c = 0e5", "router.d = -2.50E+1", "router.e = .5")
+                .section("router");
+        assertThat(router.decimal("a", 1)).isEqualTo(1e-20);
+        assertThat(router.decimal("b", 1)).isZero();
+        assertThat(router.decimal("c", 1)).isZero();
+        assertThat(router.decimal("d", 1)).isEqualTo(-25);
+        assertThat(router.decimal("e", 1)).isEqualTo(0.5);
+        PresetSection large = load("router.topK = 2147483648").section("router");
+        assertThatThrownBy(() -> large.integer("topK"))
+                .hasMessage("preset mine: router.topK: expected a whole number below 2^31 but was 2147483648");
+    }
+
+    @Test
+    void argumentsThatAreRefusedAreNamedAsTheirKeys() throws IOException {
+        PresetSection router = load("router.topK = 1").section("router");
+        assertThat(router.checked("", () -> 5)).isEqualTo(5);
+        assertThatThrownBy(() -> router.checked("selection.", () -> Require.atLeast("groups", 0, 1)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("preset mine: router.selection.groups: expected at least 1 but was 0");
+        assertThatThrownBy(() -> router.checked("x.", () -> router.positive("none")))
+                .hasMessage("preset mine: expected a value for router.none but was absent");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "4|0|4|preset mine: shared.intermediateSize: expected at least 1 but was 0",
+                "0|4|4|preset mine: experts.intermediateSize: expected at least 1 but was 0",
+                "1|8|1000000000|intermediateSize: expected one that keeps shared.intermediateSize below 2^31"
+                        + " but was 1000000000",
+            })
+    void scalingHidesNoFault(int routed, int shared, int to, String message) throws IOException {
+        Preset preset = load("experts.intermediateSize = " + routed, "shared.intermediateSize = " + shared);
+        assertThatThrownBy(() -> preset.scaledTo(4, to))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(message);
     }
 
     @Test
