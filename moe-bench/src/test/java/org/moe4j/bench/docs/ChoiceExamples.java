@@ -7,10 +7,18 @@ import java.util.Comparator;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.stream.IntStream;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.layer.RoutingContext;
+import org.moe4j.core.nd4j.Nd4jBackend;
+import org.moe4j.core.parameter.Initializer;
 import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
+import org.moe4j.router.RouterPrecision;
 import org.moe4j.router.ScoreFunction;
 import org.moe4j.router.SelectionBias;
+import org.moe4j.router.TopKRouter;
 
 /** Order of experts, and the bias that steers it. */
 final class ChoiceExamples {
@@ -52,6 +60,29 @@ final class ChoiceExamples {
         assertThat(Plain.first(scores)).isEqualTo(1);
         assertThat(Plain.first(forced)).isEqualTo(0);
         example.theirs("0.5 and 0.4999995", forced);
+        equalRows(example);
+    }
+
+    private static void equalRows(Example example) {
+        int experts = (int) example.givenOne("61 equal rows");
+        RouterConfig config =
+                RouterConfig.topK(experts, (int) example.givenOne("K = 4")).withPrecision(RouterPrecision.DOUBLE);
+        Backend backend = Nd4jBackend.float32();
+        Matrix row = Initializer.normal(1).draw(backend, 1, 1000, 1);
+        double[] weights = new double[experts * row.columns()];
+        Arrays.setAll(weights, i -> row.get(0, i % row.columns()));
+        Matrix token = Initializer.normal(1).draw(backend, 3, row.columns(), 2);
+        try (row;
+                token;
+                TopKRouter router = TopKRouter.of(config, backend.matrix(experts, row.columns(), weights))) {
+            Routing routing = router.route(token, RoutingContext.plain()).routing();
+            for (int t = 0; t < routing.tokens(); t++) {
+                int at = t;
+                assertThat(IntStream.range(0, 4).map(rank -> routing.expert(at, rank)))
+                        .containsExactly(0, 1, 2, 3);
+            }
+            example.theirs("experts 0, 1, 2 and 3", 0, 1, 2, 3);
+        }
     }
 
     private static void selectionBias(Example example) {

@@ -34,6 +34,7 @@ final class ConventionsNamesTest {
             "org.moe4j.merge.",
             "org.moe4j.core.dispatch.",
             "org.moe4j.core.expert.",
+            "org.moe4j.core.nd4j.",
             "org.moe4j.bench.docs.",
             "java.lang.");
 

@@ -67,5 +67,9 @@ final class GroupExamples {
         example.ours("experts 2 and 3", closed, 2, 3);
         assertThat(new GroupLimited(2, 1, largest, ClosedGroups.ZERO).select(scores, topK))
                 .containsExactly(0, 1);
+        double[] underflown = {0, 0, 1, 0};
+        assertThat(new GroupLimited(2, 1, largest).select(underflown, topK)).containsExactly(2, 3);
+        assertThat(new GroupLimited(2, 1, largest, ClosedGroups.ZERO).select(underflown, topK))
+                .containsExactly(2, 0);
     }
 }

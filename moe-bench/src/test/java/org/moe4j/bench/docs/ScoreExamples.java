@@ -101,6 +101,26 @@ final class ScoreExamples {
         firstWeights(example, "0.7311, 0.5464 or 0.5600", topK, 0);
         firstWeights(example, "0.7311, 0.5196 or 0.5449", topK, example.givenOne("With 1 added"));
         example.theirs("(0.3596, 0.2393, 0.2061, 0.1950)", Plain.softmax(probabilities));
+        scoresThatRoundToEqualOnes(example);
+    }
+
+    private static void scoresThatRoundToEqualOnes(Example example) {
+        double[] large = example.given("Logits (40, 50, 0)");
+        RouterConfig one = RouterConfig.topK(3, (int) example.givenOne("K = 1"));
+        assertThat(Plain.sigmoid(37)).isEqualTo(1);
+        example.ours(
+                "sigmoid selects expert 0",
+                Routed.of(one.withScore(SIGMOID), large).experts(),
+                0);
+        int[] softplus = Routed.of(one.withScore(SQRT_SOFTPLUS), large).experts();
+        assertThat(Routed.of(one, large).experts()).isEqualTo(softplus);
+        example.ours("two others expert 1", softplus, 1);
+        double[] apart = example.given("Logits (0, −800, −760)");
+        RouterConfig two = RouterConfig.topK(3, (int) example.givenOne("K = 2"));
+        assertThat(StrictMath.exp(-746)).isZero();
+        example.ours("softmax selects 0 and 1", Routed.of(two, apart).experts(), 0, 1);
+        int[] roots = Routed.of(two.withScore(SQRT_SOFTPLUS), apart).experts();
+        example.ours("sqrt-softplus 0 and 2", roots, 0, 2);
     }
 
     private static void firstWeights(Example example, String phrase, int topK, double added) {

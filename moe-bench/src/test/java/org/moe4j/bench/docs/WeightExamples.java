@@ -70,12 +70,24 @@ final class WeightExamples {
         example.ours("per score 0.5 and 0.5", perScore.weights(zeros), 0.5, 0.5);
         example.ours("as a floor 0 and 0", floor.weights(zeros), 0, 0);
         assertThatThrownBy(() -> SUM.weights(zeros)).isInstanceOf(ArithmeticException.class);
+        underflowBehindABias(example);
         underflow(example);
         double tiny = example.given("0.3 + 0.1 + 1e-20")[2];
         example.theirs("is 0.4", 0.3 + 0.1 + tiny);
         assertThat(0.3 + 0.1 + tiny).isEqualTo(0.3 + 0.1);
         assertThat(new Renormalization.Sum(tiny, EpsilonPlace.IN_SUM).weights(scores))
                 .isEqualTo(SUM.weights(scores));
+    }
+
+    private static void underflowBehindABias(Example example) {
+        double[] logits = example.given("(0, −800, −800)");
+        double[] bias = example.given("(0, 2, 2)");
+        RouterConfig config = RouterConfig.topK(3, (int) example.givenOne("K = 2"));
+        assertThat(Plain.softmax(logits)).containsExactly(1, 0, 0);
+        assertThat(Routed.withSelectionBias(config, 1, logits, bias).experts()).containsExactly(1, 2);
+        assertThatThrownBy(() -> Routed.withSelectionBias(config.withRenormalization(SUM), 1, logits, bias))
+                .isInstanceOf(ArithmeticException.class)
+                .hasMessageContaining("token 0");
     }
 
     private static void underflow(Example example) {
