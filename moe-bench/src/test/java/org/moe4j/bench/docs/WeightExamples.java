@@ -88,6 +88,8 @@ final class WeightExamples {
         assertThatThrownBy(() -> Routed.withSelectionBias(config.withRenormalization(SUM), 1, logits, bias))
                 .isInstanceOf(ArithmeticException.class)
                 .hasMessageContaining("token 0");
+        assertThatThrownBy(() -> SUM.weights(new double[] {0.9e-290, 0})).isInstanceOf(ArithmeticException.class);
+        assertThat(SUM.weights(new double[] {1e-290, 0})).containsExactly(1, 0);
     }
 
     private static void underflow(Example example) {
