@@ -78,6 +78,13 @@ public sealed interface MergeConvention extends OutputMerge permits ScaledMerge,
             PresetSection section = preset.section("merge");
             throw section.wrong("convention", "one without a gate (no section shared)", section.text("convention", ""));
         }
+        PresetSection shared = preset.section("shared");
+        if (score == SharedScore.SIGMOID && shared.integer("count") > 1 && !shared.has("apart")) {
+            throw shared.wrong(
+                    "apart",
+                    "true for a gate for each shared expert or false for one on all (merge.convention = sigmoid-gated)",
+                    "absent");
+        }
         return GatedMerge.random(experts, ExpertShape.routed(preset).hiddenSize(), score, backend, seed);
     }
 }

@@ -56,7 +56,8 @@ class MergeConventionTest {
                 "shared-router"
             })
     void everyConventionIsFoundByItsName(String name) throws IOException {
-        assertThat(from("merge.convention = " + name).name()).isEqualTo(name);
+        assertThat(from("shared.apart = false;merge.convention = " + name).name())
+                .isEqualTo(name);
     }
 
     @Test
@@ -72,7 +73,7 @@ class MergeConventionTest {
 
     @Test
     void theGateHasTheHiddenSizeAndTheSeed() throws IOException {
-        GatedMerge merge = (GatedMerge) from("merge.convention = sigmoid-gated");
+        GatedMerge merge = (GatedMerge) from("shared.apart = false;merge.convention = sigmoid-gated");
         assertThat(merge.score()).isEqualTo(SharedScore.SIGMOID);
         assertThat(merge.gate().toArray())
                 .containsExactly(GatedMerge.random(1, 8, SharedScore.SIGMOID, BACKEND, 7)
@@ -92,7 +93,18 @@ class MergeConventionTest {
         assertThat(gated.score()).isEqualTo(score);
         assertThat(gated.gate().rows()).isEqualTo(2);
         assertThat(gated.gate().columns()).isEqualTo(8);
-        assertThat(((GatedMerge) from(merge)).gate().rows()).isEqualTo(1); // one expert of the total width
+        assertThat(((GatedMerge) from("shared.apart = false;" + merge)).gate().rows())
+                .isEqualTo(1); // one expert of the total width
+    }
+
+    /** One gate on all and a gate for each are different models, and a file that does not say which is neither. */
+    @Test
+    void gatesOfSeveralExpertsNeedAWord() {
+        assertThatThrownBy(() -> from("merge.convention = sigmoid-gated"))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageEndingWith(
+                        "shared.apart: expected true for a gate for each shared expert or false for one on all"
+                                + " (merge.convention = sigmoid-gated) but was absent");
     }
 
     @Test

@@ -39,7 +39,7 @@ final class BenchCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Parameters(arity = "0..1", paramLabel = "NAME", description = "Part of a name, as GroupedMatmul or jmh.")
+    @Parameters(arity = "0..1", paramLabel = "NAME", description = "Part of a name, as RouterBenchmark or MoeLayer.")
     private @Nullable String name;
 
     @Option(names = "--json", description = "Print the results (or the names) as one JSON object.")

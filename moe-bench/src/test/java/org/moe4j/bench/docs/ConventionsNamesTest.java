@@ -63,15 +63,26 @@ final class ConventionsNamesTest {
 
     /** Settings that have a meaning only beside others. */
     private static final Map<String, String> BESIDE = Map.of(
-            "router.score.epsilon", "router.score = sigmoid\n",
-            "router.selection", GROUPS,
-            "router.selection.groupScore", GROUPS,
-            "router.selection.closedGroups", GROUPS,
-            "router.renormalization.epsilonPlace", "router.renormalization.epsilon = 0.5\n",
-            "router.renormalization = norm", "router.renormalization.p = 2\n",
-            "merge.convention = shared-router", SHARED_ROUTER,
-            "merge.score", SHARED_ROUTER,
-            "capacity.rounding", "capacity.factor = 1\n");
+            "router.score.epsilon",
+            "router.score = sigmoid\n",
+            "router.selection",
+            GROUPS,
+            "router.selection.groupScore",
+            GROUPS,
+            "router.selection.closedGroups",
+            GROUPS,
+            "router.renormalization.epsilonPlace",
+            "router.renormalization.epsilon = 0.5\n",
+            "router.renormalization = norm",
+            "router.renormalization.p = 2\n",
+            "merge.convention = shared-router",
+            SHARED_ROUTER,
+            "merge.convention = sigmoid-gated",
+            "shared.apart = true\n",
+            "merge.score",
+            SHARED_ROUTER,
+            "capacity.rounding",
+            "capacity.factor = 1\n");
 
     @TempDir
     Path folder;

@@ -6,8 +6,10 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.function.BiFunction;
+import java.util.stream.Collectors;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Spelling;
 
 /**
  * An ordered map from dotted names to matrices (a state dict); the gradient of a parameter set is one too.
@@ -16,6 +18,8 @@ import org.moe4j.core.internal.Require;
  */
 public final class Parameters implements AutoCloseable {
     private static final Parameters NONE = new Parameters(Map.of());
+
+    private static final int SHOWN = 12;
 
     private final Map<String, Matrix> values;
 
@@ -111,9 +115,21 @@ public final class Parameters implements AutoCloseable {
     public Matrix get(String name) {
         Matrix value = values.get(name);
         if (value == null) {
-            throw new NoSuchElementException("name: expected one of " + values.keySet() + " but was " + name);
+            throw new NoSuchElementException("name: expected one of " + known() + " but was " + name
+                    + Spelling.closest(name, values.keySet())
+                            .map(right -> "; did you mean " + right + "?")
+                            .orElse(""));
         }
         return value;
+    }
+
+    /** The names, or the first of them when they are many, as those of hundreds of experts. */
+    private String known() {
+        if (values.size() <= SHOWN) {
+            return values.keySet().toString();
+        }
+        return values.keySet().stream().limit(SHOWN).collect(Collectors.joining(", ", "[", "")) + ", … " + values.size()
+                + " in all]";
     }
 
     /**

@@ -4,13 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
+import java.time.Duration;
+import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.moe4j.core.testing.ChildJvm;
 
 class FlatMemoryTest {
     private static final int WARM_UP = 300;
@@ -23,22 +24,17 @@ class FlatMemoryTest {
         assumeTrue(
                 Files.isReadable(Path.of("/proc/self/status")),
                 "resident memory is read from /proc, which is not here");
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xms256m",
-                        "-Xmx256m",
-                        "-XX:+AlwaysPreTouch", // or the first use of the heap's pages would be counted
-                        "-XX:+DisableExplicitGC",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        FlatMemoryProgram.class.getName(),
-                        Integer.toString(WARM_UP),
-                        Integer.toString(CALLS))
-                .redirectErrorStream(true)
-                .start();
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        assertThat(process.waitFor(120, TimeUnit.SECONDS)).isTrue();
-        assertThat(process.exitValue()).as(output).isZero();
+        List<String> options = List.of(
+                "-Xms256m",
+                "-Xmx256m",
+                "-XX:+AlwaysPreTouch", // or the first use of the heap's pages would be counted
+                "-XX:+DisableExplicitGC");
+        String output = ChildJvm.run(
+                Duration.ofMinutes(10),
+                options,
+                FlatMemoryProgram.class,
+                Integer.toString(WARM_UP),
+                Integer.toString(CALLS));
         Matcher line =
                 Pattern.compile("^grown (-?\\d+)$", Pattern.MULTILINE).matcher(output); // warnings may stand before
         assertThat(line.find()).as(output).isTrue();

@@ -3,6 +3,8 @@ package org.moe4j.core.parameter;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -32,12 +34,24 @@ class ParametersTest {
                 .hasMessage("other: expected names that are not in this set yet but was gate");
         assertThatThrownBy(() -> gate.get("gat"))
                 .isInstanceOf(NoSuchElementException.class)
-                .hasMessage("name: expected one of [gate] but was gat");
+                .hasMessage("name: expected one of [gate] but was gat; did you mean gate?");
         assertThatThrownBy(() -> Parameters.of(" ", one)).hasMessageStartingWith("name: expected a dotted name");
         assertThatThrownBy(() -> gate.requireNames(Set.of("up")))
                 .hasMessage("parameters: expected a matrix named up but was a set without it");
         assertThatThrownBy(() -> gate.requireNames(Set.of()))
                 .hasMessage("parameters: expected only the names [] but was gate");
+    }
+
+    @Test
+    void ofManyNamesTheErrorShowsSome() {
+        Map<String, Matrix> many = new LinkedHashMap<>();
+        for (int e = 0; e < 300; e++) {
+            many.put("experts." + e + ".gate", one);
+        }
+        assertThatThrownBy(() -> Parameters.of(many).get("experts.300.gate"))
+                .isInstanceOf(NoSuchElementException.class)
+                .hasMessageStartingWith("name: expected one of [experts.0.gate, experts.1.gate, ")
+                .hasMessageContaining("experts.11.gate, … 300 in all] but was experts.300.gate; did you mean experts.");
     }
 
     @Test
