@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -14,6 +13,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.SmallPreset;
 
 class MergeConventionTest {
     private static final Backend BACKEND = ReferenceBackend.instance();
@@ -22,18 +22,12 @@ class MergeConventionTest {
     private Path folder;
 
     private MergeConvention from(String merge) throws IOException {
-        String text = """
-                name = Test
-                source = nobody
-                experts.count = 6
-                experts.hiddenSize = 8
-                experts.intermediateSize = 4
+        String lines = """
                 router.topK = 2
                 shared.count = 2
                 shared.intermediateSize = 5
                 """ + merge.replace(";", "\n");
-        Preset preset = Preset.load(Files.writeString(folder.resolve("test.properties"), text));
-        return MergeConvention.from(preset, BACKEND, 7);
+        return MergeConvention.from(SmallPreset.of(folder, "test", 6, lines), BACKEND, 7);
     }
 
     @Test
@@ -116,15 +110,7 @@ class MergeConventionTest {
     @ParameterizedTest
     @ValueSource(strings = {"sigmoid-gated", "shared-router"})
     void aGateWithoutASharedExpertIsRefused(String convention) throws IOException {
-        String text = """
-                name = Test
-                source = nobody
-                experts.count = 6
-                experts.hiddenSize = 8
-                experts.intermediateSize = 4
-                merge.convention = %s
-                """.formatted(convention);
-        Preset preset = Preset.load(Files.writeString(folder.resolve("none.properties"), text));
+        Preset preset = SmallPreset.of(folder, "none", 6, "merge.convention = " + convention);
         assertThatThrownBy(() -> MergeConvention.from(preset, BACKEND, 7))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("preset none: merge.convention: expected one without a gate (no section shared) but was "

@@ -24,14 +24,12 @@ final class LogitRows {
 
     /** Takes over T·E numbers; refuses what is not finite. */
     static LogitRows of(int experts, double[] logits) {
-        requireFinite(logits, experts);
-        return new LogitRows(experts, false, new float[0], logits);
+        return new LogitRows(experts, false, new float[0], logits).checked(areFinite(logits), 0);
     }
 
     /** Takes over numbers of the tokens from a certain one on; refuses what is not finite. */
     static LogitRows of(int experts, float[] logits, int firstToken) {
-        requireFinite(logits, experts, firstToken);
-        return new LogitRows(experts, true, logits, new double[0]);
+        return new LogitRows(experts, true, logits, new double[0]).checked(areFinite(logits), firstToken);
     }
 
     /** The numbers of a T×E matrix in its own precision; refuses what is not finite. */
@@ -55,17 +53,13 @@ final class LogitRows {
         return (single ? singles.length : doubles.length) / experts;
     }
 
-    /** Whether {@link #singles} has the numbers, not {@link #doubles}. */
+    /** Whether {@link #singles} has the numbers. */
     boolean isSingle() {
         return single;
     }
 
     float[] singles() {
         return singles;
-    }
-
-    double[] doubles() {
-        return doubles;
     }
 
     double get(int token, int expert) {
@@ -97,8 +91,20 @@ final class LogitRows {
         return all;
     }
 
+    /** Refuses the first logit that is not finite, if a look at all of them at once has found one. */
+    private LogitRows checked(boolean finite, int firstToken) {
+        for (int i = 0; !finite && i < tokens() * experts; i++) {
+            double logit = get(i / experts, i % experts);
+            if (!Double.isFinite(logit)) {
+                throw new ArithmeticException("router logits: expected finite values but token "
+                        + (firstToken + i / experts) + ", expert " + i % experts + " is " + logit);
+            }
+        }
+        return this;
+    }
+
     /** 0 times a number that is not finite is NaN: the sums of these products tell it, many at a time. */
-    private static void requireFinite(double[] logits, int experts) {
+    private static boolean areFinite(double[] logits) {
         double[] block = new double[Math.min(CHECKED_AT_ONCE, logits.length)];
         double[] zeros = new double[block.length];
         for (int from = 0; from < logits.length; from += block.length) {
@@ -111,12 +117,10 @@ final class LogitRows {
         for (double zero : zeros) {
             finite &= zero == 0;
         }
-        for (int i = 0; !finite && i < logits.length; i++) {
-            requireFinite(logits[i], i, experts, 0);
-        }
+        return finite;
     }
 
-    private static void requireFinite(float[] logits, int experts, int firstToken) {
+    private static boolean areFinite(float[] logits) {
         float[] block = new float[Math.min(CHECKED_AT_ONCE, logits.length)];
         float[] zeros = new float[block.length];
         for (int from = 0; from < logits.length; from += block.length) {
@@ -129,15 +133,6 @@ final class LogitRows {
         for (float zero : zeros) {
             finite &= zero == 0;
         }
-        for (int i = 0; !finite && i < logits.length; i++) {
-            requireFinite(logits[i], i, experts, firstToken);
-        }
-    }
-
-    private static void requireFinite(double logit, int at, int experts, int firstToken) {
-        if (!Double.isFinite(logit)) {
-            throw new ArithmeticException("router logits: expected finite values but token "
-                    + (firstToken + at / experts) + ", expert " + at % experts + " is " + logit);
-        }
+        return finite;
     }
 }

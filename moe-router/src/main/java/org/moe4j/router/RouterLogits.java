@@ -9,10 +9,20 @@ final class RouterLogits {
 
     private RouterLogits() {}
 
+    /** Whether the logits are the backend's {@link #product}, and nothing else. */
+    static boolean areProduct(RouterPrecision precision, Optional<Matrix> bias) {
+        return precision == RouterPrecision.BACKEND && bias.isEmpty();
+    }
+
+    /** {@code X · W_rᵀ} (T×E) in the backend's precision. */
+    static Matrix product(Matrix tokens, Matrix weight) {
+        return weight.backend().matmulTransB(tokens, weight);
+    }
+
     /** Finite logits, in single precision where the backend made them so and nothing was added. */
     static LogitRows of(RouterPrecision precision, Matrix tokens, Matrix weight, Optional<Matrix> bias) {
-        if (precision == RouterPrecision.BACKEND && bias.isEmpty()) {
-            try (Matrix product = weight.backend().matmulTransB(tokens, weight)) {
+        if (areProduct(precision, bias)) {
+            try (Matrix product = product(tokens, weight)) {
                 return LogitRows.of(product);
             }
         }
@@ -30,7 +40,7 @@ final class RouterLogits {
     }
 
     private static double[] byBackend(Matrix tokens, Matrix weight) {
-        try (Matrix product = weight.backend().matmulTransB(tokens, weight)) {
+        try (Matrix product = product(tokens, weight)) {
             return product.toArray();
         }
     }

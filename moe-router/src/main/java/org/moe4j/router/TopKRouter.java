@@ -179,11 +179,11 @@ public final class TopKRouter implements Router {
     @Override
     public Routing routing(Matrix tokens, RoutingContext context) {
         checkTokens(tokens, context);
-        if (config.precision() == RouterPrecision.DOUBLE || bias.isPresent()) {
+        if (!RouterLogits.areProduct(config.precision(), bias)) {
             return TokenChoice.routing(
                     config, selectionBias, RouterLogits.of(config.precision(), tokens, weight, bias));
         }
-        try (Matrix logits = weight.backend().matmulTransB(tokens, weight)) {
+        try (Matrix logits = RouterLogits.product(tokens, weight)) {
             return TokenChoice.routing(config, selectionBias, logits);
         }
     }

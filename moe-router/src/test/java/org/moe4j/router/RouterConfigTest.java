@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -17,20 +16,14 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.SmallPreset;
 
 class RouterConfigTest {
     @TempDir
     private Path folder;
 
     private Preset preset(String router) throws IOException {
-        String text = """
-                name = Test
-                source = nobody
-                experts.count = 64
-                experts.hiddenSize = 8
-                experts.intermediateSize = 4
-                """ + router;
-        return Preset.load(Files.writeString(folder.resolve("test.properties"), text));
+        return SmallPreset.of(folder, "test", 64, router);
     }
 
     @Test

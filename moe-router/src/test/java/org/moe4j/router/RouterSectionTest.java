@@ -4,13 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.moe4j.core.preset.Preset;
+import org.moe4j.core.testing.SmallPreset;
 
 class RouterSectionTest {
     private static final RouterConfig BASE = RouterConfig.topK(64, 8);
@@ -19,15 +18,7 @@ class RouterSectionTest {
     private Path folder;
 
     private RouterConfig read(String router) throws IOException {
-        String text = """
-                name = Test
-                source = nobody
-                experts.count = 64
-                experts.hiddenSize = 8
-                experts.intermediateSize = 4
-                router.topK = 8
-                """ + router;
-        return RouterConfig.from(Preset.load(Files.writeString(folder.resolve("test.properties"), text)));
+        return RouterConfig.from(SmallPreset.of(folder, "test", 64, "router.topK = 8\n" + router));
     }
 
     @Test

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -12,20 +11,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.core.testing.SmallPreset;
 
 class ExpertShapeTest {
     @TempDir
     private Path folder;
 
     private Preset preset(String shared) throws IOException {
-        String text = """
-                name = Test
-                source = nobody
-                experts.count = 6
-                experts.hiddenSize = 8
-                experts.intermediateSize = 4
-                """ + shared.replace(";", "\n");
-        return Preset.load(Files.writeString(folder.resolve("test.properties"), text));
+        return SmallPreset.of(folder, "test", 6, shared.replace(";", "\n"));
     }
 
     @Test
