@@ -34,12 +34,13 @@ final class LogitRows {
 
     /** The numbers of a T×E matrix in its own precision; refuses what is not finite. */
     static LogitRows of(Matrix logits) {
-        return isSingle(logits) ? part(logits, 0, logits.rows()) : of(logits.columns(), logits.toArray());
+        return isSingle(logits) ? part(logits, 0, logits.rows(), new float[0]) : of(logits.columns(), logits.toArray());
     }
 
-    /** Some rows of a matrix in single precision. */
-    static LogitRows part(Matrix logits, int from, int to) {
-        float[] values = new float[Require.elements(to - from, logits.columns())];
+    /** Some rows of a matrix in single precision; the room is taken over if it is of the right size. */
+    static LogitRows part(Matrix logits, int from, int to, float[] room) {
+        int size = Require.elements(to - from, logits.columns());
+        float[] values = room.length == size ? room : new float[size];
         logits.readRows(from, to, values);
         return of(logits.columns(), values, from);
     }

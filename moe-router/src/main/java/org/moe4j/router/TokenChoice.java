@@ -49,9 +49,10 @@ final class TokenChoice {
         }
         TokenChoice choice = new TokenChoice(config, bias);
         Slots slots = new Slots(config, logits.rows());
-        int part = Math.max(1, COPIED_AT_ONCE / config.experts());
+        int part = Math.min(logits.rows(), Math.max(1, COPIED_AT_ONCE / config.experts()));
+        float[] room = new float[part * config.experts()]; // for one part after the other
         for (int from = 0; from < logits.rows(); from += part) {
-            slots.fill(choice, LogitRows.part(logits, from, Math.min(logits.rows(), from + part)), from);
+            slots.fill(choice, LogitRows.part(logits, from, Math.min(logits.rows(), from + part), room), from);
         }
         return slots.routing(config);
     }
