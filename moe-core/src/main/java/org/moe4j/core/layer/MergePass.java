@@ -2,6 +2,7 @@ package org.moe4j.core.layer;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.parameter.Parameters;
 
@@ -21,6 +22,26 @@ public interface MergePass {
      * @return gradients of both branches, and of tokens and parameters where the merge has such
      */
     BranchGradients backward(Matrix dOutput);
+
+    /**
+     * The same, adding the gradients of some parameters into buffers; all other parameters are frozen. The default makes
+     * all gradients and adds the wanted ones. Names and buffers are the caller's to check before.
+     *
+     * @param dOutput (T×D)
+     * @param wanted names of parameters, as in {@link OutputMerge#parameters}
+     * @param into a {@link org.moe4j.core.backend.Backend#buffer} of the parameter's shape under each wanted name
+     * @return gradients of both branches, and of tokens where the merge reads them; no parameters
+     */
+    default BranchGradients backward(Matrix dOutput, Set<String> wanted, Parameters into) {
+        BranchGradients all = backward(dOutput);
+        try (Parameters fresh = all.parameters()) {
+            fresh.addInto(wanted, into);
+            return new BranchGradients(all.routed(), all.shared(), all.tokens(), Parameters.none());
+        } catch (RuntimeException | Error failure) {
+            all.close();
+            throw failure;
+        }
+    }
 
     /**
      * What multiplied the routed output.
@@ -47,7 +68,8 @@ public interface MergePass {
      * @param tokens (T×D) when the merge reads the tokens
      * @param parameters under the merge's names
      */
-    record BranchGradients(Matrix routed, List<Matrix> shared, Optional<Matrix> tokens, Parameters parameters) {
+    record BranchGradients(Matrix routed, List<Matrix> shared, Optional<Matrix> tokens, Parameters parameters)
+            implements AutoCloseable {
         /**
          * Copies the list.
          *
@@ -58,6 +80,15 @@ public interface MergePass {
          */
         public BranchGradients {
             shared = List.copyOf(shared);
+        }
+
+        /** Closes all matrices. */
+        @Override
+        public void close() {
+            routed.close();
+            shared.forEach(Matrix::close);
+            tokens.ifPresent(Matrix::close);
+            parameters.close();
         }
     }
 }

@@ -154,6 +154,19 @@ public final class Parameters implements AutoCloseable {
     }
 
     /**
+     * Adds some of the matrices into buffers of the same names: {@code into = into + this}.
+     *
+     * @param wanted names of this set
+     * @param into a {@link org.moe4j.core.backend.Backend#buffer} of the same shape under each of these names
+     */
+    public void addInto(Set<String> wanted, Parameters into) {
+        for (String name : wanted) {
+            Matrix value = get(name);
+            value.backend().accumulate(1.0, into.get(name), 0, value);
+        }
+    }
+
+    /**
      * Refuses a set whose names are not exactly the given ones.
      *
      * @param expected the names there have to be
