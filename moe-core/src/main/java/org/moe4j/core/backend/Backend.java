@@ -162,6 +162,15 @@ public interface Backend {
     Matrix linearCombination(double alpha, Matrix a, double beta, Matrix b);
 
     /**
+     * {@code y = a ⊙ b}, element by element.
+     *
+     * @param a (N×D)
+     * @param b (N×D)
+     * @return (N×D)
+     */
+    Matrix multiply(Matrix a, Matrix b);
+
+    /**
      * {@code y = silu(gate) ⊙ up} with {@code silu(g) = g · σ(g)}, {@code σ(g) = 1 / (1 + e^−g)}.
      *
      * @param gate (N×F)

@@ -208,6 +208,11 @@ final class DeviceKernels implements Kernels {
     }
 
     @Override
+    public Matrix multiply(Matrix a, Matrix b) {
+        return made(a.rows(), a.columns(), scope -> scope.array(a).mul(scope.array(b)), a, b);
+    }
+
+    @Override
     public Matrix swiGlu(Matrix gate, Matrix up) {
         return made(
                 gate.rows(),

@@ -142,6 +142,18 @@ final class DoubleElements implements Elements {
     }
 
     @Override
+    public void multiply(NativeBlock a, long aAt, NativeBlock b, long bAt, NativeBlock y, long yAt, int count) {
+        Tiles tiles = TILES.get();
+        for (int done = 0; done < count; done += TILE) {
+            int part = Math.min(TILE, count - done);
+            a.read(aAt + done, tiles.a, 0, part);
+            b.read(bAt + done, tiles.b, 0, part);
+            DoubleLoops.multiply(tiles.a, tiles.b, part);
+            y.write(yAt + done, tiles.a, 0, part);
+        }
+    }
+
+    @Override
     public void sumRows(
             NativeBlock a, int columns, int[] rows, double[] scales, int from, int to, NativeBlock y, long yAt) {
         Tiles tiles = TILES.get();

@@ -11,6 +11,13 @@ final class DoubleLoops {
         }
     }
 
+    /** {@code a *= b}. */
+    static void multiply(double[] a, double[] b, int count) {
+        for (int i = 0; i < count; i++) {
+            a[i] *= b[i];
+        }
+    }
+
     /** {@code a = alpha · a + beta · b}. */
     static void combine(double alpha, double[] a, double beta, double[] b, int count) {
         for (int i = 0; i < count; i++) {

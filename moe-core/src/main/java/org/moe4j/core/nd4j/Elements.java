@@ -52,6 +52,9 @@ interface Elements {
             long yAt,
             int count);
 
+    /** {@code y = a · b}. */
+    void multiply(NativeBlock a, long aAt, NativeBlock b, long bAt, NativeBlock y, long yAt, int count);
+
     /** {@code y = Σ scales_j · a[rows_j]} for {@code from ≤ j < to}, in that order; negative rows add nothing. */
     void sumRows(NativeBlock a, int columns, int[] rows, double[] scales, int from, int to, NativeBlock y, long yAt);
 

@@ -11,6 +11,13 @@ final class FloatLoops {
         }
     }
 
+    /** {@code a *= b}. */
+    static void multiply(float[] a, float[] b, int count) {
+        for (int i = 0; i < count; i++) {
+            a[i] *= b[i];
+        }
+    }
+
     /** {@code a = alpha · a + beta · b}. */
     static void combine(double alpha, float[] a, double beta, float[] b, int count) {
         for (int i = 0; i < count; i++) {

@@ -187,6 +187,21 @@ final class HostKernels implements Kernels {
     }
 
     @Override
+    public Matrix multiply(Matrix a, Matrix b) {
+        try (Lease lease = new Lease()) {
+            NativeBuffer left = lease.of(a);
+            NativeBuffer right = lease.of(b);
+            return filled(
+                    a.rows(),
+                    a.columns(),
+                    y -> rowLoops.forStretches(
+                            a,
+                            (at, count) ->
+                                    elements.multiply(left.block(), at, right.block(), at, y.block(), at, count)));
+        }
+    }
+
+    @Override
     public Matrix swiGlu(Matrix gate, Matrix up) {
         try (Lease lease = new Lease()) {
             NativeBuffer g = lease.of(gate);

@@ -38,6 +38,8 @@ interface Kernels {
 
     Matrix linearCombination(double alpha, Matrix a, double beta, Matrix b);
 
+    Matrix multiply(Matrix a, Matrix b);
+
     Matrix swiGlu(Matrix gate, Matrix up);
 
     GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden);

@@ -231,6 +231,12 @@ public final class Nd4jBackend implements Backend {
     }
 
     @Override
+    public Matrix multiply(Matrix a, Matrix b) {
+        KernelChecks.sameShape(this, "a", a, "b", b);
+        return kernels.multiply(a, b);
+    }
+
+    @Override
     public Matrix swiGlu(Matrix gate, Matrix up) {
         KernelChecks.sameShape(this, "gate", gate, "up", up);
         return kernels.swiGlu(gate, up);

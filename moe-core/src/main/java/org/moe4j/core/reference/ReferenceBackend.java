@@ -216,6 +216,16 @@ public final class ReferenceBackend implements Backend {
     }
 
     @Override
+    public Matrix multiply(Matrix a, Matrix b) {
+        KernelChecks.sameShape(this, "a", a, "b", b);
+        double[] left = values(a);
+        double[] right = values(b);
+        double[] y = new double[left.length];
+        Arrays.setAll(y, i -> left[i] * right[i]);
+        return wrap(a.rows(), a.columns(), y);
+    }
+
+    @Override
     public Matrix swiGlu(Matrix gate, Matrix up) {
         KernelChecks.sameShape(this, "gate", gate, "up", up);
         double[] g = values(gate);

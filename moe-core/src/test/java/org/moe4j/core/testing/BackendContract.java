@@ -41,6 +41,7 @@ public abstract class BackendContract extends BankContract {
         kernels.put("scaleRows", m -> backend.scaleRows(m, scales));
         kernels.put("rowDots", m -> backend.rowDots(m, m));
         kernels.put("linearCombination", m -> backend.linearCombination(1, m, 2, m));
+        kernels.put("multiply", m -> backend.multiply(m, m));
         kernels.put("swiGlu", m -> backend.swiGlu(m, m));
         kernels.put("swiGluBackward", m -> backend.swiGluBackward(m, m, m));
         kernels.put("accumulate", m -> backend.accumulate(1, backend.buffer(3, 3), 0, m));
@@ -165,6 +166,7 @@ public abstract class BackendContract extends BankContract {
         assertRefused(
                 () -> b.groupedMatmulTransA(a, b.matrix(1, 3, new double[3]), two),
                 "b: expected 2 rows (rows of a) but was 1");
+        assertRefused(() -> b.multiply(a, square), "b: expected 2 x 3 (shape of a) but was 2 x 2");
         assertRefused(() -> b.swiGlu(a, square), "up: expected 2 x 3 (shape of gate) but was 2 x 2");
         assertRefused(() -> b.rowDots(a, square), "b: expected 2 x 3 (shape of a) but was 2 x 2");
         assertRefused(() -> b.scaleRows(a, new double[1]), "scales: expected 2 factors (rows of a) but was 1");

@@ -16,7 +16,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 
 /** Banks against one expert at a time on plain arrays, forward and backward. */
-public abstract class BankContract extends KernelContract {
+public abstract class BankContract extends ElementContract {
     /** A bank with tokens, rows and a gradient, and the same numbers as arrays. */
     protected final class BankCase {
         final int hiddenSize;
