@@ -1,13 +1,18 @@
 package org.moe4j.router;
 
+import java.util.List;
 import java.util.Optional;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.RouterPass;
+import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
+import org.moe4j.router.loss.LogitGradients;
+import org.moe4j.router.loss.RoutedTokens;
+import org.moe4j.router.loss.RouterLoss;
 
 /**
  * What a {@link TopKRouter} computed for T tokens.
@@ -17,13 +22,15 @@ import org.moe4j.core.parameter.Parameters;
  * weight. Both have to be open until then; a pass of a layer keeps the tokens open until it is closed. Scores are
  * computed again from the logits where they are needed, with the same bits.
  */
-public final class TopKPass implements RouterPass {
+public final class TopKPass implements RouterPass, RoutedTokens {
     private final RouterConfig config;
     private final Matrix tokens;
     private final Matrix weight;
     private final Optional<SelectionBias> selectionBias;
     private final LogitRows logits;
     private final Routing routing;
+    private final RoutingContext context;
+    private final List<RouterLoss> losses;
 
     TopKPass(
             RouterConfig config,
@@ -31,13 +38,17 @@ public final class TopKPass implements RouterPass {
             Matrix weight,
             Optional<SelectionBias> selectionBias,
             LogitRows logits,
-            Routing routing) {
+            Routing routing,
+            RoutingContext context,
+            List<RouterLoss> losses) {
         this.config = config;
         this.tokens = tokens;
         this.weight = weight;
         this.selectionBias = selectionBias;
         this.logits = logits;
         this.routing = routing;
+        this.context = context;
+        this.losses = losses;
     }
 
     @Override
@@ -46,24 +57,44 @@ public final class TopKPass implements RouterPass {
     }
 
     @Override
+    public RoutingContext context() {
+        return context;
+    }
+
+    @Override
     public double auxiliaryLoss() {
-        return 0;
+        double sum = 0;
+        for (RouterLoss loss : losses) {
+            sum += lossValue(loss);
+        }
+        return sum;
     }
 
     /**
-     * The logits.
+     * What a loss is worth for this routing, whether the router has it or not.
      *
-     * @return T·E numbers, token after token; a copy
+     * @param loss of one layer
+     * @return already multiplied by its coefficient
      */
+    public double lossValue(RouterLoss loss) {
+        return loss.value(List.of(this));
+    }
+
+    /**
+     * The losses of the router.
+     *
+     * @return in the order in which they were given
+     */
+    public List<RouterLoss> losses() {
+        return losses;
+    }
+
+    @Override
     public double[] logits() {
         return logits.toArray();
     }
 
-    /**
-     * The scores of all experts, selected or not.
-     *
-     * @return T·E numbers, token after token; a copy
-     */
+    @Override
     public double[] scores() {
         int experts = config.experts();
         double[] all = new double[routing.tokens() * experts];
@@ -75,6 +106,22 @@ public final class TopKPass implements RouterPass {
             System.arraycopy(scores, 0, all, t * experts, experts);
         }
         return all;
+    }
+
+    @Override
+    public double[] logitGradients(double[] dScores) {
+        int experts = config.experts();
+        Require.count("dScores", dScores.length, (long) routing.tokens() * experts, "numbers (T x E)");
+        double[] all = logits.toArray();
+        double[] dLogits = new double[all.length];
+        double[] scores = new double[experts];
+        double[] dRow = new double[experts];
+        for (int t = 0; t < routing.tokens(); t++) {
+            config.score().scores(all, t, scores);
+            System.arraycopy(dScores, t * experts, dRow, 0, experts);
+            config.score().logitGradients(all, t, scores, dRow, dLogits);
+        }
+        return dLogits;
     }
 
     /**
@@ -113,6 +160,7 @@ public final class TopKPass implements RouterPass {
         }
         double[] all = dLogits.length == 0 ? new double[numbers] : dLogits.clone();
         addLogitGradients(dWeights, all);
+        addLossGradients(all);
         Backend backend = weight.backend();
         try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
             Matrix dWeight = backend.matmulTransA(dAll, tokens);
@@ -121,6 +169,17 @@ public final class TopKPass implements RouterPass {
                 dParameters = dParameters.and(Parameters.of("bias", backend.matrix(1, config.experts(), rowSum(all))));
             }
             return new Gradients(backend.matmul(dAll, weight), dParameters);
+        }
+    }
+
+    private void addLossGradients(double[] dLogits) {
+        if (losses.isEmpty()) {
+            return;
+        }
+        LogitGradients sum = LogitGradients.zeros(this);
+        losses.forEach(loss -> loss.addGradients(List.of(this), List.of(sum)));
+        for (int i = 0; i < dLogits.length; i++) {
+            dLogits[i] += sum.logits()[i];
         }
     }
 

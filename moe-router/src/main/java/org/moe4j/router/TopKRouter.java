@@ -1,5 +1,6 @@
 package org.moe4j.router;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -12,6 +13,7 @@ import org.moe4j.core.layer.Router;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
+import org.moe4j.router.loss.RouterLoss;
 
 /**
  * A linear router: logits {@code L = X · W_rᵀ} (plus a bias), then scores, the K best experts, renormalisation and scale, as a
@@ -28,13 +30,19 @@ public final class TopKRouter implements Router {
     private final Matrix weight;
     private final Optional<Matrix> bias;
     private final Optional<SelectionBias> selectionBias;
+    private final List<RouterLoss> losses;
 
     private TopKRouter(
-            RouterConfig config, Matrix weight, Optional<Matrix> bias, Optional<SelectionBias> selectionBias) {
+            RouterConfig config,
+            Matrix weight,
+            Optional<Matrix> bias,
+            Optional<SelectionBias> selectionBias,
+            List<RouterLoss> losses) {
         this.config = config;
         this.weight = weight;
         this.bias = bias;
         this.selectionBias = selectionBias;
+        this.losses = losses;
     }
 
     /**
@@ -49,7 +57,7 @@ public final class TopKRouter implements Router {
         if (config.logitBias()) {
             throw Require.expected(BIAS, "a matrix 1 x " + config.experts() + " (config.logitBias)", "absent");
         }
-        return new TopKRouter(config, weight.share(), Optional.empty(), initialBias(config));
+        return new TopKRouter(config, weight.share(), Optional.empty(), initialBias(config), List.of());
     }
 
     /**
@@ -67,7 +75,7 @@ public final class TopKRouter implements Router {
         }
         KernelChecks.owner(BIAS, bias, weight.backend());
         KernelChecks.shape(BIAS, bias, 1, config.experts(), "one number per expert");
-        return new TopKRouter(config, weight.share(), Optional.of(bias.share()), initialBias(config));
+        return new TopKRouter(config, weight.share(), Optional.of(bias.share()), initialBias(config), List.of());
     }
 
     private static void checkWeight(RouterConfig config, Matrix weight) {
@@ -113,7 +121,7 @@ public final class TopKRouter implements Router {
         Optional<Matrix> zeros = config.logitBias()
                 ? Optional.of(backend.matrix(1, config.experts(), new double[config.experts()]))
                 : Optional.empty();
-        return new TopKRouter(config, drawn, zeros, initialBias(config));
+        return new TopKRouter(config, drawn, zeros, initialBias(config), List.of());
     }
 
     /**
@@ -125,7 +133,17 @@ public final class TopKRouter implements Router {
     public TopKRouter withSelectionBias(SelectionBias other) {
         Require.count("selectionBias", other.experts(), config.experts(), "values (experts)");
         return new TopKRouter(
-                config.withSelectionBias(true), weight.share(), bias.map(Matrix::share), Optional.of(other));
+                config.withSelectionBias(true), weight.share(), bias.map(Matrix::share), Optional.of(other), losses);
+    }
+
+    /**
+     * The same router with losses, in place of those it had; they are part of {@code auxiliaryLoss()} and of its gradient.
+     *
+     * @param others any number of losses of one layer
+     * @return a new router with handles of its own on the same parameters
+     */
+    public TopKRouter withLosses(RouterLoss... others) {
+        return new TopKRouter(config, weight.share(), bias.map(Matrix::share), selectionBias, List.of(others));
     }
 
     /**
@@ -173,7 +191,7 @@ public final class TopKRouter implements Router {
         checkTokens(tokens, context);
         LogitRows logits = RouterLogits.of(config.precision(), tokens, weight, bias);
         Routing routing = TokenChoice.routing(config, selectionBias, logits);
-        return new TopKPass(config, tokens, weight, selectionBias, logits, routing);
+        return new TopKPass(config, tokens, weight, selectionBias, logits, routing, context, losses);
     }
 
     @Override
@@ -244,7 +262,7 @@ public final class TopKRouter implements Router {
             KernelChecks.shape(BIAS, given, 1, config.experts(), "shape of the bias it replaces");
             otherBias = Optional.of(given.share());
         }
-        return new TopKRouter(config, other.share(), otherBias, selectionBias);
+        return new TopKRouter(config, other.share(), otherBias, selectionBias, losses);
     }
 
     /** Gives up the router's handles; doing so again changes nothing. No pass can go backward then. */

@@ -14,7 +14,8 @@ final class PresetKeys {
     static final String DEFAULTS = "defaults";
     static final String CHOSEN = "chosen";
 
-    private static final Set<String> SECTIONS = Set.of("experts", "router", "shared", "merge", "capacity");
+    private static final Set<String> SECTIONS =
+            Set.of("experts", "router", "shared", "merge", "capacity", "losses", "noise");
     private static final Set<String> HEAD = Set.of("name", "source", "note", DEFAULTS, CHOSEN);
 
     private PresetKeys() {}

@@ -171,7 +171,9 @@ class PresetTest {
         assertThatThrownBy(() -> load("router.topK = 1", "router.topK = 2"))
                 .hasMessage("preset mine: expected each key once but was router.topK twice");
         assertThatThrownBy(() -> preset.section("routers"))
-                .hasMessage("section: expected one of [capacity, experts, merge, router, shared] but was routers");
+                .hasMessage(
+                        "section: expected one of [capacity, experts, losses, merge, noise, router, shared] but was "
+                                + "routers");
     }
 
     /** A file has to mean the same to every reader, so that numbers are written in the plain way only. */

@@ -1,0 +1,43 @@
+package org.moe4j.router.loss;
+
+import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.layer.RoutingContext;
+
+/** What a loss reads of the routing of one layer. */
+public interface RoutedTokens {
+    /**
+     * Where the tokens went: what was really chosen, with bias and groups, before capacity.
+     *
+     * @return T tokens, E experts
+     */
+    Routing routing();
+
+    /**
+     * Which rows count and where sequences end.
+     *
+     * @return the context of the run
+     */
+    RoutingContext context();
+
+    /**
+     * The logits that scores are made of.
+     *
+     * @return T·E numbers, token after token; a copy
+     */
+    double[] logits();
+
+    /**
+     * The scores of all experts.
+     *
+     * @return T·E numbers, token after token; a copy
+     */
+    double[] scores();
+
+    /**
+     * From gradients of the scores to gradients of the logits.
+     *
+     * @param dScores T·E numbers, token after token
+     * @return T·E numbers
+     */
+    double[] logitGradients(double[] dScores);
+}
