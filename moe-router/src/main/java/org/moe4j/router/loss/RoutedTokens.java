@@ -1,5 +1,6 @@
 package org.moe4j.router.loss;
 
+import java.util.Optional;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.layer.RoutingContext;
 
@@ -20,11 +21,29 @@ public interface RoutedTokens {
     RoutingContext context();
 
     /**
-     * The logits that scores are made of.
+     * The logits that scores are made of, with noise where the router adds any.
      *
      * @return T·E numbers, token after token; a copy
      */
     double[] logits();
+
+    /**
+     * The logits before noise.
+     *
+     * @return T·E numbers, token after token; a copy
+     */
+    default double[] cleanLogits() {
+        return logits();
+    }
+
+    /**
+     * The standard deviations of the noise.
+     *
+     * @return T·E numbers above 0, token after token; empty when this run had no noise
+     */
+    default Optional<double[]> noiseDeviations() {
+        return Optional.empty();
+    }
 
     /**
      * The scores of all experts.
