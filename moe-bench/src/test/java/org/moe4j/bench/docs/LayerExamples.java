@@ -64,7 +64,7 @@ final class LayerExamples {
     }
 
     private static double rows(Routing routing, double factor, Rounding rounding) {
-        return Capacity.factor(factor, rounding).rowsPerExpert(routing);
+        return Capacity.factor(factor, rounding).rowsPerExpert(routing.tokens(), routing.slots(), routing.experts());
     }
 
     /** Every token to the first K experts. */

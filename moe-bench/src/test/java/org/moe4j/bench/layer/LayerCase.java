@@ -4,7 +4,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 
@@ -13,6 +12,7 @@ import org.moe4j.core.backend.Matrix;
  * builds a layer of the library from it.
  *
  * @param name what a failure calls it
+ * @param sharedWidths of each shared expert
  * @param parameters by the library's names, as {@code router.weight} and {@code experts.3.gate}
  * @param dOutput gradient of the output: the loss is the sum of products with it
  */
@@ -20,10 +20,9 @@ record LayerCase(
         String name,
         Sizes sizes,
         RouterWords router,
-        Routed routed,
-        Shared shared,
         MergeWords merge,
-        Optional<CapacityWords> capacity,
+        List<Integer> sharedWidths,
+        Optional<Limit> limit,
         Map<String, Numbers> parameters,
         Numbers tokens,
         Numbers dOutput) {
@@ -32,25 +31,12 @@ record LayerCase(
     record Sizes(int tokens, int hidden, int width) {}
 
     /**
-     * The routed experts.
+     * A capacity.
      *
-     * @param latent width of their tokens; empty for the layer's
-     * @param weightPlace {@code output} or {@code input}
+     * @param factor of the even share
+     * @param rounding {@code up} or {@code down}
      */
-    record Routed(ExpertWords kind, OptionalInt latent, String weightPlace) {
-        static final Routed SWIGLU = new Routed(ExpertWords.SWIGLU, OptionalInt.empty(), "output");
-
-        boolean weighsInput() {
-            return weightPlace.equals("input");
-        }
-    }
-
-    /** The shared experts, and the width of each. */
-    record Shared(ExpertWords kind, List<Integer> widths) {
-        int width() {
-            return widths.stream().mapToInt(width -> width).sum();
-        }
-    }
+    record Limit(double factor, String rounding) {}
 
     /** A matrix of plain numbers. */
     @SuppressWarnings("ArrayRecordComponent") // test data
@@ -60,9 +46,8 @@ record LayerCase(
         }
     }
 
-    /** Width of the tokens of the routed experts. */
-    int expertHidden() {
-        return routed.latent().orElse(sizes.hidden());
+    int sharedWidth() {
+        return sharedWidths.stream().mapToInt(width -> width).sum();
     }
 
     /** A parameter, or the tokens. */
@@ -74,32 +59,23 @@ record LayerCase(
     LayerCase with(String name, double[] values) {
         Numbers moved = new Numbers(number(name).rows(), number(name).columns(), values);
         if (name.equals("tokens")) {
-            return of(parameters, moved, dOutput);
+            return new LayerCase(this.name, sizes, router, merge, sharedWidths, limit, parameters, moved, dOutput);
         }
         Map<String, Numbers> changed = new HashMap<>(parameters);
         changed.put(name, moved);
-        return of(changed, tokens, dOutput);
+        return new LayerCase(this.name, sizes, router, merge, sharedWidths, limit, changed, tokens, dOutput);
     }
 
     /** The same for other tokens, and another gradient of their outputs. */
     LayerCase with(Numbers otherTokens, Numbers otherGradient) {
-        return of(parameters, otherTokens, otherGradient);
-    }
-
-    private LayerCase of(Map<String, Numbers> all, Numbers itsTokens, Numbers itsGradient) {
-        Sizes itsSizes = new Sizes(itsTokens.rows(), sizes.hidden(), sizes.width());
-        return new LayerCase(name, itsSizes, router, routed, shared, merge, capacity, all, itsTokens, itsGradient);
-    }
-
-    /** The same with another router and without a capacity. */
-    LayerCase dropless(RouterWords other) {
-        return new LayerCase(name, sizes, other, routed, shared, merge, Optional.empty(), parameters, tokens, dOutput);
+        Sizes other = new Sizes(otherTokens.rows(), sizes.hidden(), sizes.width());
+        return new LayerCase(name, other, router, merge, sharedWidths, limit, parameters, otherTokens, otherGradient);
     }
 
     /** Whether another router would select other experts for some token. */
     boolean selectsOtherwise(RouterWords other) {
         for (int t = 0; t < sizes.tokens(); t++) {
-            double[] logits = TokenwiseRoutes.logits(this, t);
+            double[] logits = TokenwiseLayer.logits(this, t);
             if (!TokenwiseRouter.selected(router, logits).equals(TokenwiseRouter.selected(other, logits))) {
                 return true;
             }
@@ -109,6 +85,6 @@ record LayerCase(
 
     @Override
     public String toString() {
-        return name + ": " + sizes + ", " + router + ", " + routed + ", " + merge + " with " + shared + ", " + capacity;
+        return name + ": " + sizes + ", " + router + ", " + merge + " with shared " + sharedWidths + ", " + limit;
     }
 }

@@ -1,12 +1,14 @@
 package org.moe4j.core.dispatch;
 
-import java.util.Arrays;
-import java.util.Set;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
-import org.moe4j.core.preset.PresetSection;
 
-/** How many rows an expert may take; assignments beyond it are dropped. */
+/**
+ * How many rows an expert may take, who is dropped beyond that, and what becomes of weights and tokens then.
+ *
+ * <p>Five answers that do not depend on one another: {@link RowLimit}, {@link CapacityScope}, {@link DropOrder},
+ * {@link KeptWeights} and {@link UnservedTokens}. The rules of known frameworks are put together in {@link KnownCapacity}.
+ */
 public sealed interface Capacity {
     /**
      * No limit.
@@ -23,8 +25,8 @@ public sealed interface Capacity {
      * @param factor more than 0; 1 is an even share
      * @return the limit
      */
-    static Capacity factor(double factor) {
-        return factor(factor, Rounding.UP);
+    static Limited factor(double factor) {
+        return of(RowLimit.factor(factor));
     }
 
     /**
@@ -34,100 +36,142 @@ public sealed interface Capacity {
      * @param rounding to a whole number of rows
      * @return the limit
      */
-    static Capacity factor(double factor, Rounding rounding) {
-        return new Limited(factor, rounding);
+    static Limited factor(double factor, Rounding rounding) {
+        return of(RowLimit.factor(factor).withRounding(rounding));
     }
 
     /**
-     * The capacity of a preset, from its section {@code capacity}: key {@code factor}, a number above 0, and key
-     * {@code rounding}, up (the default) or down. Without the section nothing is dropped.
+     * A limit over the whole batch that keeps the first assignments and leaves their weights as they were.
+     *
+     * @param rows how many rows an expert may take
+     * @return the limit; its {@code with…} methods change the other four answers
+     */
+    static Limited of(RowLimit rows) {
+        return new Limited(rows, CapacityScope.batch(), DropOrder.POSITION, KeptWeights.UNCHANGED, UnservedTokens.ZERO);
+    }
+
+    /**
+     * The capacity of a preset, from its section {@code capacity}. Without the section nothing is dropped.
      *
      * @param preset the model's layer
      * @return its capacity
-     * @throws IllegalArgumentException for an unknown key, a factor that is none, or a rounding without a factor
+     * @throws IllegalArgumentException for an unknown key, a value that is none, or a key without effect beside the others
      */
     static Capacity from(Preset preset) {
-        PresetSection section = preset.section("capacity");
-        section.rejectUnknown(Set.of("factor", "rounding"));
-        if (section.isEmpty()) {
-            return dropless();
-        }
-        double factor = section.decimal("factor", Double.NaN);
-        if (!isFactor(factor)) {
-            throw section.wrong("factor", "a finite number above 0", section.text("factor", "absent"));
-        }
-        return factor(factor, section.constant("rounding", Rounding.class, Rounding.UP));
+        return CapacityKeys.read(preset.section("capacity"));
     }
 
     /**
-     * Rows that one expert may take.
+     * Rows that one expert may take of a group; the group is the batch unless a {@link CapacityScope} cuts it.
      *
-     * @param routing what is to be dispatched
-     * @return at least 0
+     * @param tokens tokens of the group
+     * @param slots assignments of the group, T·K for a top-k router
+     * @param experts E
+     * @return 0 to {@code tokens}; {@code tokens} is no limit, since a token chooses an expert once
+     * @throws IllegalArgumentException where the limit refuses 0 rows
      */
-    int rowsPerExpert(Routing routing);
+    int rowsPerExpert(int tokens, int slots, int experts);
+
+    /**
+     * Refuses a router whose scale the weights of what is kept would lose.
+     *
+     * @param scale the router's constant factor
+     * @throws IllegalArgumentException for a scale other than 1 with {@link KeptWeights#UNIT_SUM}
+     */
+    default void requireScale(double scale) {}
 
     /** How a multiple of the even share becomes a whole number of rows. */
     enum Rounding {
-        /**
-         * Up: Megatron-Core ({@code NVIDIA/Megatron-LM}, {@code megatron/core/transformer/moe/moe_utils.py},
-         * {@code get_capacity}).
-         */
+        /** Up: Megatron-Core, V-MoE. */
         UP,
-        /**
-         * Down, and where that gives 0 rows, the rows of the expert with the most, so that nothing is dropped: MegaBlocks
-         * ({@code databricks/megablocks}, {@code megablocks/layers/moe.py}, {@code expert_capacity} and
-         * {@code forward_once}).
-         */
-        DOWN
+        /** Down: MegaBlocks, OLMo-core, GShard, Switch. */
+        DOWN,
+        /** To the nearest, halves to the even neighbour, as Python's {@code round}: flaxformer; an option of V-MoE. */
+        HALF_EVEN;
+
+        double whole(double rows) {
+            return switch (this) {
+                case UP -> Math.ceil(rows);
+                case DOWN -> Math.floor(rows);
+                case HALF_EVEN -> Math.rint(rows);
+            };
+        }
     }
 
     /** No limit: every assignment is kept. */
     record Dropless() implements Capacity {
         @Override
-        public int rowsPerExpert(Routing routing) {
-            return routing.tokens();
+        public int rowsPerExpert(int tokens, int slots, int experts) {
+            return tokens;
         }
     }
 
     /**
-     * A multiple of the even share: {@code C = ceil((T·K / E) · factor)} or {@code floor((T·K / E) · factor)}, the share first and
-     * then the factor, in double as in Megatron-Core and MegaBlocks; a product that should be whole can come out just above or
-     * below. With a routing of varying counts T·K is the number of assignments. Kept are the first C assignments of an
-     * expert in the order of tokens and ranks (by position, as in MegaBlocks); the weights of the rest of a token are not
-     * renormalised.
+     * A limit.
      *
-     * <p>A product below 1 (few tokens, many experts, a small factor) is 0 when rounded down, and {@link Rounding#DOWN} then drops
-     * nothing: an expert may keep more rows of few tokens than of many.
-     *
-     * @param factor more than 0
-     * @param rounding to a whole number of rows
+     * @param rows how many rows an expert may take of a group
+     * @param scope what a group is
+     * @param order which assignments of an expert come first
+     * @param keptWeights the weights of what is kept
+     * @param unserved what a token gets that no expert took
      */
-    record Limited(double factor, Rounding rounding) implements Capacity {
-        /**
-         * Checks the factor.
-         *
-         * @param factor more than 0
-         * @param rounding to a whole number of rows
-         */
-        public Limited {
-            if (!isFactor(factor)) {
-                throw Require.expected("factor", "a finite number above 0", factor);
-            }
+    record Limited(
+            RowLimit rows, CapacityScope scope, DropOrder order, KeptWeights keptWeights, UnservedTokens unserved)
+            implements Capacity {
+        @Override
+        public int rowsPerExpert(int tokens, int slots, int experts) {
+            return rows.rowsPerExpert(tokens, slots, experts);
         }
 
         @Override
-        public int rowsPerExpert(Routing routing) {
-            double rows = (double) routing.slots() / routing.experts() * factor;
-            if (rounding == Rounding.DOWN && rows < 1) {
-                return Arrays.stream(routing.tokensPerExpert()).max().orElse(0);
+        public void requireScale(double scale) {
+            if (keptWeights == KeptWeights.UNIT_SUM && scale != 1) {
+                throw Require.expected(
+                        "router",
+                        "scale 1 (kept weights of the capacity add up to 1 and would lose it)",
+                        scale,
+                        "take KeptWeights.UNCHANGED");
             }
-            double whole = rounding == Rounding.UP ? Math.ceil(rows) : Math.floor(rows);
-            return (int) Math.min(whole, routing.tokens());
         }
-    }
 
-    private static boolean isFactor(double factor) {
-        return factor > 0 && factor < Double.POSITIVE_INFINITY;
+        /**
+         * The same limit for other groups.
+         *
+         * @param groups what a group is
+         * @return a changed copy
+         */
+        public Limited withScope(CapacityScope groups) {
+            return new Limited(rows, groups, order, keptWeights, unserved);
+        }
+
+        /**
+         * The same limit in another order.
+         *
+         * @param first which assignments of an expert come first
+         * @return a changed copy
+         */
+        public Limited withOrder(DropOrder first) {
+            return new Limited(rows, scope, first, keptWeights, unserved);
+        }
+
+        /**
+         * The same limit with other weights of what is kept.
+         *
+         * @param weights of what is kept
+         * @return a changed copy
+         */
+        public Limited withKeptWeights(KeptWeights weights) {
+            return new Limited(rows, scope, order, weights, unserved);
+        }
+
+        /**
+         * The same limit with another answer for tokens that no expert took.
+         *
+         * @param tokens what they get
+         * @return a changed copy
+         */
+        public Limited withUnserved(UnservedTokens tokens) {
+            return new Limited(rows, scope, order, keptWeights, tokens);
+        }
     }
 }

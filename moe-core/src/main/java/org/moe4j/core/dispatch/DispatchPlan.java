@@ -1,6 +1,7 @@
 package org.moe4j.core.dispatch;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
@@ -10,12 +11,13 @@ import org.moe4j.core.internal.Require;
 /**
  * The permutation between tokens and the rows of experts: dispatch, combine and the adjoints of both.
  *
- * <p>A counting sort of the slots by expert, stable: rows of an expert follow the order of tokens. A dropped slot has no
- * row, contributes zero and gets a weight gradient of zero. Each slot owns at most one row and each row one slot, so
- * both adjoints are gathers too and no two writes ever meet.
+ * <p>A counting sort of the slots by expert, stable: rows of an expert follow the order of tokens, in whatever order they
+ * were admitted. A dropped slot has no row, contributes zero and gets a weight gradient of zero. Each slot owns at most one
+ * row and each row one slot, so both adjoints are gathers too and no two writes ever meet.
  */
 public final class DispatchPlan {
     private final Routing routing;
+    private final Admission admission;
     private final RowGroups groups;
     private final int[] rowTokens; // N: source token of each row
     private final int[] rowSlots; // N: slot of each row
@@ -25,78 +27,82 @@ public final class DispatchPlan {
     private final double[] tokenWeights; // tokens·perToken
     private final int dropped;
 
-    private DispatchPlan(Routing routing, Capacity capacity, int firstToken, int endToken, int[] skipped) {
-        this.routing = routing;
+    private DispatchPlan(Admission admission, int firstToken, int endToken) {
+        this.admission = admission;
         this.firstToken = firstToken;
+        routing = admission.routing();
         perToken = Math.max(1, routing.topK());
-        int limit = capacity.rowsPerExpert(routing);
         tokenRows = new int[(endToken - firstToken) * perToken];
         tokenWeights = new double[tokenRows.length];
         Arrays.fill(tokenRows, -1);
 
         int[] kept = new int[routing.experts()];
-        int lost = 0;
         for (int t = firstToken; t < endToken; t++) {
             for (int rank = 0; rank < routing.count(t); rank++) {
-                int expert = routing.expert(t, rank);
-                if (skipped[expert] + kept[expert] < limit) {
-                    kept[expert]++;
-                } else {
-                    lost++;
-                }
+                kept[routing.expert(t, rank)] += admission.isDropped(t, rank) ? 0 : 1;
             }
         }
-        dropped = lost;
         groups = RowGroups.ofSizes(kept);
         rowTokens = new int[groups.rows()];
         rowSlots = new int[groups.rows()];
+        dropped = routing.slotsBefore(endToken) - routing.slotsBefore(firstToken) - groups.rows();
         int[] next = new int[kept.length];
         Arrays.setAll(next, groups::from);
         for (int t = firstToken; t < endToken; t++) {
             for (int rank = 0; rank < routing.count(t); rank++) {
-                int expert = routing.expert(t, rank);
-                int place = (t - firstToken) * perToken + rank;
-                tokenWeights[place] = routing.weight(t, rank);
-                if (next[expert] < groups.to(expert)) {
-                    int row = next[expert]++;
+                if (!admission.isDropped(t, rank)) {
+                    int row = next[routing.expert(t, rank)]++;
+                    int place = (t - firstToken) * perToken + rank;
                     rowTokens[row] = t;
                     rowSlots[row] = routing.slot(t, rank);
                     tokenRows[place] = row;
+                    tokenWeights[place] = admission.weight(t, rank);
                 }
             }
         }
     }
 
     /**
-     * The plan for all tokens of a routing.
+     * The plan for all tokens of a routing, which are one sequence.
      *
      * @param routing where tokens go
      * @param capacity what an expert may take
      * @return the plan
      */
     public static DispatchPlan of(Routing routing, Capacity capacity) {
-        return new DispatchPlan(routing, capacity, 0, routing.tokens(), new int[routing.experts()]);
+        return of(Admission.of(routing, capacity, List.of()));
     }
 
     /**
-     * The part of the plan of all tokens that concerns a run of them: what is dropped is decided over all tokens, so
-     * that working in parts gives what working at once gives.
+     * The plan for all tokens.
      *
-     * @param routing where tokens go
-     * @param capacity what an expert may take of all tokens
+     * @param admission which assignments the experts take
+     * @return the plan
+     */
+    public static DispatchPlan of(Admission admission) {
+        return new DispatchPlan(admission, 0, admission.routing().tokens());
+    }
+
+    /**
+     * The part of the plan of all tokens that concerns a run of them.
+     *
+     * @param admission which assignments of all tokens the experts take
      * @param fromToken first token of the part
      * @param toToken end of the part, exclusive
      * @return a plan that dispatches from all tokens and combines to the tokens of the part
      */
-    public static DispatchPlan ofTokens(Routing routing, Capacity capacity, int fromToken, int toToken) {
-        Objects.checkFromToIndex(fromToken, toToken, routing.tokens());
-        int[] skipped = new int[routing.experts()];
-        for (int t = 0; t < fromToken; t++) {
-            for (int rank = 0; rank < routing.count(t); rank++) {
-                skipped[routing.expert(t, rank)]++;
-            }
-        }
-        return new DispatchPlan(routing, capacity, fromToken, toToken, skipped);
+    public static DispatchPlan ofTokens(Admission admission, int fromToken, int toToken) {
+        Objects.checkFromToIndex(fromToken, toToken, admission.routing().tokens());
+        return new DispatchPlan(admission, fromToken, toToken);
+    }
+
+    /**
+     * Which assignments the experts take, and with which weights.
+     *
+     * @return of all tokens
+     */
+    public Admission admission() {
+        return admission;
     }
 
     /**
@@ -118,7 +124,7 @@ public final class DispatchPlan {
     }
 
     /**
-     * Assignments that no expert took.
+     * Assignments of the tokens of the plan that no expert took.
      *
      * @return at least 0
      */
@@ -134,9 +140,8 @@ public final class DispatchPlan {
      * @return true when no expert took it
      */
     public boolean isDropped(int token, int rank) {
-        routing.slot(token, rank); // checks both
         Objects.checkIndex(token - firstToken, tokenRows.length / perToken);
-        return tokenRows[(token - firstToken) * perToken + rank] < 0;
+        return admission.isDropped(token, rank);
     }
 
     /**
@@ -164,7 +169,8 @@ public final class DispatchPlan {
     }
 
     /**
-     * Weighted sum back to tokens: {@code y_t = Σ_j w_tj · expertOutputs[row_tj]}, in the order of ranks.
+     * Weighted sum back to tokens: {@code y_t = Σ_j w_tj · expertOutputs[row_tj]}, in the order of ranks, with the weights of
+     * the {@link Admission}. What passes through unserved is added by {@link #addPassed}.
      *
      * @param expertOutputs (N×D)
      * @return (T×D)
@@ -201,7 +207,50 @@ public final class DispatchPlan {
             for (int i = 0; i < dots.length; i++) {
                 dWeights[rowSlots[i]] = dots[i];
             }
-            return new CombineGradients(backend.scaleRows(gathered, scales), dWeights);
+            return new CombineGradients(backend.scaleRows(gathered, scales), admission.backward(dWeights));
+        }
+    }
+
+    /**
+     * Adds the tokens that no expert took, each times what {@link Admission#passed} says. The map from tokens is diagonal, so
+     * that for a plan of all tokens the adjoint is the same call: {@code addPassed(dTokens, dRouted)}.
+     *
+     * @param routed (T×D), or the rows of a part; closed, or handed back when nothing passes through
+     * @param tokens (T×D), all tokens of the routing
+     * @return {@code routed_t + passed_t · tokens_t}; it belongs to the caller
+     */
+    public Matrix addPassed(Matrix routed, Matrix tokens) {
+        int count = tokenRows.length / perToken;
+        Require.count("routed", routed.rows(), count, "rows (tokens of the plan)");
+        Require.count("tokens", tokens.rows(), routing.tokens(), "rows (tokens of the routing)");
+        int[] rows = new int[count];
+        double[] factors = new double[count];
+        boolean any = false;
+        for (int i = 0; i < count; i++) {
+            factors[i] = admission.passed(firstToken + i);
+            rows[i] = factors[i] == 0 ? -1 : firstToken + i;
+            any |= factors[i] != 0;
+        }
+        if (!any) {
+            return routed;
+        }
+        try (routed;
+                Matrix passed = tokens.backend().sumRows(tokens, rows, factors, 1)) {
+            return routed.backend().add(routed, passed);
+        }
+    }
+
+    /**
+     * Adds the gradients of the weights of tokens that passed through with them: {@code ⟨tokens_t, dRouted_t⟩} to each weight of
+     * such a token, nothing unless {@link UnservedTokens#PASSED_WEIGHTED}.
+     *
+     * @param dWeights one per slot of the routing; changed
+     * @param tokens (T×D)
+     * @param dRouted (T×D)
+     */
+    public void addPassedWeights(double[] dWeights, Matrix tokens, Matrix dRouted) {
+        if (admission.passesWeighted()) {
+            admission.addPassed(dWeights, tokens.backend().rowDots(tokens, dRouted));
         }
     }
 

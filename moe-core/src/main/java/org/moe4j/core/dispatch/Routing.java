@@ -167,6 +167,11 @@ public final class Routing {
         return offsets[token] + Objects.checkIndex(rank, count(token));
     }
 
+    /** Number of assignments of the tokens before one. */
+    int slotsBefore(int token) {
+        return offsets[token];
+    }
+
     /**
      * Expert of an assignment.
      *

@@ -1,21 +1,18 @@
 package org.moe4j.core.layer;
 
 import java.util.Optional;
-import org.moe4j.core.dispatch.DispatchPlan;
-import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.dispatch.Admission;
 
 /**
  * What really multiplied each branch: r_ti and s_t of Equation 80 of the report on Olmo's MoE recipe,
  * {@code y_t = Σ_i r_ti · f_i(x_t) + s_t · g(x_t)}.
  */
 public final class Coefficients {
-    private final Routing routing;
-    private final DispatchPlan plan;
+    private final Admission admission;
     private final Optional<MergePass> merge;
 
-    Coefficients(Routing routing, DispatchPlan plan, Optional<MergePass> merge) {
-        this.routing = routing;
-        this.plan = plan;
+    Coefficients(Admission admission, Optional<MergePass> merge) {
+        this.admission = admission;
         this.merge = merge;
     }
 
@@ -24,11 +21,24 @@ public final class Coefficients {
      *
      * @param token 0 ≤ token &lt; T
      * @param rank 0 ≤ rank &lt; experts of the token
-     * @return the routing weight times the merge's factor; 0 when the assignment was dropped
+     * @return the weight after capacity times the merge's factor; 0 when the assignment was dropped
      */
     public double routed(int token, int rank) {
-        double factor = merge.map(pass -> pass.routedFactor(token)).orElse(1.0);
-        return plan.isDropped(token, rank) ? 0 : factor * routing.weight(token, rank);
+        return factor(token) * admission.weight(token, rank);
+    }
+
+    /**
+     * Coefficient of the token itself, where capacity passes tokens through that no expert took.
+     *
+     * @param token 0 ≤ token &lt; T
+     * @return what passes through times the merge's factor; 0 where nothing does
+     */
+    public double passed(int token) {
+        return factor(token) * admission.passed(token);
+    }
+
+    private double factor(int token) {
+        return merge.map(pass -> pass.routedFactor(token)).orElse(1.0);
     }
 
     /**

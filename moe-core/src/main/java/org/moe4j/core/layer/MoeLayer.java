@@ -1,13 +1,14 @@
 package org.moe4j.core.layer;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Admission;
 import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.DispatchPlan;
-import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.ExpertsPass;
@@ -38,6 +39,7 @@ public final class MoeLayer implements AutoCloseable {
         this.experts = experts;
         this.shared = shared;
         this.capacity = capacity;
+        capacity.requireScale(router.scale());
         Require.count("router", router.experts(), experts.shape().count(), "experts (experts of the bank)");
         router.tokenWidth()
                 .ifPresent(width -> Require.count(
@@ -130,9 +132,9 @@ public final class MoeLayer implements AutoCloseable {
             // buffer, filled with something else.
             Matrix kept = made.add(tokens.isBuffer() ? copy(tokens, 0, tokens.rows()) : tokens.share());
             RouterPass routed = router.route(kept, context);
-            DispatchPlan plan = DispatchPlan.of(routed.routing(), capacity);
+            DispatchPlan plan = DispatchPlan.of(Admission.of(routed.routing(), capacity, context.sequenceLengths()));
             ExpertsPass expert = made.add(experts.forward(kept, plan.rows(), plan.groups()));
-            Matrix combined = made.add(plan.combine(expert.output()));
+            Matrix combined = made.add(plan.addPassed(plan.combine(expert.output()), kept));
             Optional<SharedPass> sharedPass = shared.map(branch -> branch.forward(kept, combined));
             MoePass pass = new MoePass(kept, routed, plan, expert, combined, sharedPass, shapes);
             made.keep();
@@ -171,13 +173,13 @@ public final class MoeLayer implements AutoCloseable {
     }
 
     private void run(Matrix tokens, Matrix output) {
-        Routing routing = router.routing(tokens, RoutingContext.plain());
+        Admission admission = Admission.of(router.routing(tokens, RoutingContext.plain()), capacity, List.of());
         int chunk = chunk();
         for (int from = 0; from < tokens.rows(); from += chunk) {
             int to = Math.min(tokens.rows(), from + chunk);
-            DispatchPlan plan = DispatchPlan.ofTokens(routing, capacity, from, to);
+            DispatchPlan plan = DispatchPlan.ofTokens(admission, from, to);
             try (Matrix rows = experts.apply(tokens, plan.rows(), plan.groups());
-                    Matrix combined = plan.combine(rows);
+                    Matrix combined = plan.addPassed(plan.combine(rows), tokens);
                     Matrix merged = merged(tokens, from, to, combined)) {
                 tokens.backend().accumulate(0, output, from, merged);
             }

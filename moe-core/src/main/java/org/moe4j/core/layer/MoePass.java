@@ -66,7 +66,7 @@ public final class MoePass implements AutoCloseable {
      * @return r_ti and s_t of Equation 80
      */
     public Coefficients coefficients() {
-        return new Coefficients(routing(), plan, shared.map(SharedPass::merge));
+        return new Coefficients(plan.admission(), shared.map(SharedPass::merge));
     }
 
     /**
@@ -153,10 +153,11 @@ public final class MoePass implements AutoCloseable {
             Matrix dCombined = dShared.map(SharedGradients::routed).orElse(dOutput);
             CombineGradients dCombine = plan.combineBackward(expert.output(), dCombined);
             made.add(dCombine.expertOutputs());
+            plan.addPassedWeights(dCombine.weights(), tokens, dCombined);
             // the router before the experts: what cannot work is found before the expensive part
             Gradients dRouter = made.add(routed.backward(dCombine.weights(), dLogits));
             Gradients dExperts = made.add(expert.backward(dCombine.expertOutputs()));
-            Matrix dTokens = sum(plan.dispatchBackward(dExperts.input()), dRouter.input());
+            Matrix dTokens = plan.addPassed(sum(plan.dispatchBackward(dExperts.input()), dRouter.input()), dCombined);
             if (dShared.isPresent()) {
                 dTokens = sum(dTokens, dShared.get().tokens());
             }

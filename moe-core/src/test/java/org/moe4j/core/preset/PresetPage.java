@@ -25,6 +25,9 @@ final class PresetPage {
             "capacity",
             "marks");
 
+    private static final List<String> FURTHER_CAPACITY = List.of(
+            "share", "minimum", "multipleOf", "zeroRows", "scope", "groupSize", "order", "keptWeights", "unserved");
+
     private PresetPage() {}
 
     /** The page with its part between the two comments made anew. */
@@ -119,9 +122,21 @@ final class PresetPage {
     }
 
     private static String capacity(PresetSection capacity) {
-        return capacity.isEmpty()
-                ? NONE
-                : number(capacity.decimal("factor", 1)) + " " + capacity.text("rounding", "up");
+        if (capacity.isEmpty()) {
+            return NONE;
+        }
+        List<String> words = new ArrayList<>();
+        if (capacity.has("rows")) {
+            words.add(capacity.integer("rows") + " rows");
+        } else {
+            words.add(number(capacity.decimal("factor", 1)) + " " + capacity.text("rounding", "up"));
+        }
+        for (String key : FURTHER_CAPACITY) {
+            if (capacity.has(key)) {
+                words.add(key + " " + capacity.text(key, ""));
+            }
+        }
+        return String.join(", ", words);
     }
 
     private static String marks(Preset preset) {

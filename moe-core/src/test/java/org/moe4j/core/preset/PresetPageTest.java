@@ -81,7 +81,13 @@ class PresetPageTest {
                         shared.apart = true
                         merge.convention = shared-router
                         merge.score = sigmoid
-                        """))).contains("2 × 32, apart", "shared-router sigmoid");
+                        capacity.factor = 1.2
+                        capacity.rounding = down
+                        capacity.multipleOf = 8
+                        """)))
+                .contains("2 × 32, apart", "shared-router sigmoid", "1.2 down, multipleOf 8");
+        assertThat(PresetPage.row("switch", load("capacity.rows = 64\ncapacity.scope = sequences\n")))
+                .contains("64 rows, scope sequences");
         assertThat(PresetPage.row("bare", load("router.renormalization = norm\nrouter.renormalization.p = 2\n")))
                 .containsExactly(
                         "[`bare`](#bare)",
