@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 
@@ -12,7 +13,6 @@ import org.moe4j.core.backend.Matrix;
  * builds a layer of the library from it.
  *
  * @param name what a failure calls it
- * @param sharedWidths of each shared expert
  * @param parameters by the library's names, as {@code router.weight} and {@code experts.3.gate}
  * @param dOutput gradient of the output: the loss is the sum of products with it
  */
@@ -20,9 +20,10 @@ record LayerCase(
         String name,
         Sizes sizes,
         RouterWords router,
+        Routed routed,
+        Shared shared,
         MergeWords merge,
-        List<Integer> sharedWidths,
-        Optional<Limit> limit,
+        Optional<CapacityWords> capacity,
         Map<String, Numbers> parameters,
         Numbers tokens,
         Numbers dOutput) {
@@ -31,12 +32,25 @@ record LayerCase(
     record Sizes(int tokens, int hidden, int width) {}
 
     /**
-     * A capacity.
+     * The routed experts.
      *
-     * @param factor of the even share
-     * @param rounding {@code up} or {@code down}
+     * @param latent width of their tokens; empty for the layer's
+     * @param weightPlace {@code output} or {@code input}
      */
-    record Limit(double factor, String rounding) {}
+    record Routed(ExpertWords kind, OptionalInt latent, String weightPlace) {
+        static final Routed SWIGLU = new Routed(ExpertWords.SWIGLU, OptionalInt.empty(), "output");
+
+        boolean weighsInput() {
+            return weightPlace.equals("input");
+        }
+    }
+
+    /** The shared experts, and the width of each. */
+    record Shared(ExpertWords kind, List<Integer> widths) {
+        int width() {
+            return widths.stream().mapToInt(width -> width).sum();
+        }
+    }
 
     /** A matrix of plain numbers. */
     @SuppressWarnings("ArrayRecordComponent") // test data
@@ -46,8 +60,9 @@ record LayerCase(
         }
     }
 
-    int sharedWidth() {
-        return sharedWidths.stream().mapToInt(width -> width).sum();
+    /** Width of the tokens of the routed experts. */
+    int expertHidden() {
+        return routed.latent().orElse(sizes.hidden());
     }
 
     /** A parameter, or the tokens. */
@@ -59,23 +74,32 @@ record LayerCase(
     LayerCase with(String name, double[] values) {
         Numbers moved = new Numbers(number(name).rows(), number(name).columns(), values);
         if (name.equals("tokens")) {
-            return new LayerCase(this.name, sizes, router, merge, sharedWidths, limit, parameters, moved, dOutput);
+            return of(parameters, moved, dOutput);
         }
         Map<String, Numbers> changed = new HashMap<>(parameters);
         changed.put(name, moved);
-        return new LayerCase(this.name, sizes, router, merge, sharedWidths, limit, changed, tokens, dOutput);
+        return of(changed, tokens, dOutput);
     }
 
     /** The same for other tokens, and another gradient of their outputs. */
     LayerCase with(Numbers otherTokens, Numbers otherGradient) {
-        Sizes other = new Sizes(otherTokens.rows(), sizes.hidden(), sizes.width());
-        return new LayerCase(name, other, router, merge, sharedWidths, limit, parameters, otherTokens, otherGradient);
+        return of(parameters, otherTokens, otherGradient);
+    }
+
+    private LayerCase of(Map<String, Numbers> all, Numbers itsTokens, Numbers itsGradient) {
+        Sizes itsSizes = new Sizes(itsTokens.rows(), sizes.hidden(), sizes.width());
+        return new LayerCase(name, itsSizes, router, routed, shared, merge, capacity, all, itsTokens, itsGradient);
+    }
+
+    /** The same with another router and without a capacity. */
+    LayerCase dropless(RouterWords other) {
+        return new LayerCase(name, sizes, other, routed, shared, merge, Optional.empty(), parameters, tokens, dOutput);
     }
 
     /** Whether another router would select other experts for some token. */
     boolean selectsOtherwise(RouterWords other) {
         for (int t = 0; t < sizes.tokens(); t++) {
-            double[] logits = TokenwiseLayer.logits(this, t);
+            double[] logits = TokenwiseRoutes.logits(this, t);
             if (!TokenwiseRouter.selected(router, logits).equals(TokenwiseRouter.selected(other, logits))) {
                 return true;
             }
@@ -85,6 +109,6 @@ record LayerCase(
 
     @Override
     public String toString() {
-        return name + ": " + sizes + ", " + router + ", " + merge + " with shared " + sharedWidths + ", " + limit;
+        return name + ": " + sizes + ", " + router + ", " + routed + ", " + merge + " with " + shared + ", " + capacity;
     }
 }

@@ -6,6 +6,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import org.moe4j.bench.layer.TokenwiseRoutes.Routes;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoeLayer;
@@ -34,7 +35,8 @@ final class LayerChecks {
      * below, the dozen roundings that every element passes outweigh the sums.
      */
     static double bound(Backend backend, LayerCase c) {
-        int longest = Math.max(c.sizes().hidden(), Math.max(c.sizes().width(), c.sharedWidth()));
+        int longest = Math.max(
+                c.sizes().hidden(), Math.max(c.sizes().width(), c.shared().width()));
         return backend.unitRoundoff() > 1e-10 ? 4 * Math.sqrt(longest) * backend.unitRoundoff() : 1e-12;
     }
 
@@ -61,7 +63,7 @@ final class LayerChecks {
                         .isLessThanOrEqualTo(bound(backend, c)
                                 * c.router().scale()
                                 * c.router().topK());
-                double[] s = TokenwiseLayer.sharedCoefficients(c, t);
+                double[] s = TokenwiseMerge.sharedCoefficients(c, t);
                 for (int i = 0; i < s.length; i++) {
                     assertThat(Math.abs(pass.coefficients().shared(t, i) - s[i]))
                             .as("shared coefficient %d of token %d of %s", i, t, c)
@@ -109,18 +111,16 @@ final class LayerChecks {
      */
     static void gradientsByDifferences(LayerCase c, Map<String, double[]> gradients) {
         double norm = FiniteDifferences.norm(gradients.values().toArray(new double[0][]));
-        double[][] routed = TokenwiseLayer.routedCoefficients(c);
+        Routes routes = TokenwiseRoutes.of(c);
         gradients.forEach((name, gradient) -> {
-            if (idle(name, routed)) {
+            if (idle(name, routes.weights())) {
                 assertThat(gradient).as("%s of %s", name, c).containsOnly(0);
                 return;
             }
-            boolean routes = name.equals("tokens") || name.startsWith("router.");
+            boolean routesMove = name.equals("tokens") || name.startsWith("router.");
             ToDoubleFunction<double[]> loss = at -> {
                 LayerCase moved = c.with(name, at);
-                return loss(
-                        moved,
-                        TokenwiseLayer.output(moved, routes ? TokenwiseLayer.routedCoefficients(moved) : routed));
+                return loss(moved, TokenwiseLayer.output(moved, routesMove ? TokenwiseRoutes.of(moved) : routes));
             };
             double[] numeric = FiniteDifferences.gradient(loss, c.number(name).values());
             assertThat(FiniteDifferences.worst(gradient, numeric, norm))
@@ -130,13 +130,13 @@ final class LayerChecks {
     }
 
     /** Whether a parameter belongs to an expert without tokens. */
-    static boolean idle(String parameter, double[][] routed) {
+    static boolean idle(String parameter, double[][] weights) {
         String[] parts = parameter.split("\\.", -1);
         if (!parts[0].equals("experts")) {
             return false;
         }
         int expert = Integer.parseInt(parts[1]);
-        for (double[] token : routed) {
+        for (double[] token : weights) {
             if (token[expert] != 0) {
                 return false;
             }

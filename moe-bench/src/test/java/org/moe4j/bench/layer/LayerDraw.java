@@ -6,10 +6,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
-import org.moe4j.bench.layer.LayerCase.Limit;
+import org.moe4j.bench.layer.CapacityWords.Rows;
 import org.moe4j.bench.layer.LayerCase.Numbers;
+import org.moe4j.bench.layer.LayerCase.Routed;
+import org.moe4j.bench.layer.LayerCase.Shared;
 import org.moe4j.bench.layer.LayerCase.Sizes;
-import org.moe4j.core.testing.RoutingGap;
 
 /** Random layers from seeds. */
 final class LayerDraw {
@@ -38,7 +39,7 @@ final class LayerDraw {
         SplittableRandom random = new SplittableRandom(seed);
         while (true) {
             LayerCase drawn = draw(seed, random, low, high);
-            if (TokenwiseLayer.gap(drawn) >= RoutingGap.ENOUGH) {
+            if (TokenwiseLayer.awayFromJumps(drawn)) {
                 return drawn;
             }
             excluded[0]++;
@@ -58,7 +59,7 @@ final class LayerDraw {
         RouterDraw.Count count =
                 kind == 2 ? RouterDraw.Count.ONE : kind == 3 ? RouterDraw.Count.ALL : RouterDraw.Count.ANY;
         RouterWords router = RouterDraw.draw(random, count, merge.presumesUnitWeights(), merge.presumesUnscaled());
-        List<Integer> shared = new ArrayList<>();
+        List<Integer> widths = new ArrayList<>();
         int branches =
                 switch (merge.convention()) {
                     case "none" -> 0;
@@ -68,19 +69,22 @@ final class LayerDraw {
                     default -> random.nextInt(0, 3);
                 };
         for (int i = 0; i < branches; i++) {
-            shared.add(random.nextInt(low, high));
+            widths.add(random.nextInt(low, high));
         }
-        Optional<Limit> limit = random.nextInt(3) == 0
-                ? Optional.of(new Limit(random.nextDouble(0.3, 1.5), random.nextBoolean() ? "up" : "down"))
+        Shared shared = new Shared(ExpertWords.SWIGLU, List.copyOf(widths));
+        Optional<CapacityWords> capacity = random.nextInt(3) == 0
+                ? Optional.of(
+                        CapacityWords.of(Rows.of(random.nextDouble(0.3, 1.5), random.nextBoolean() ? "up" : "down")))
                 : Optional.empty();
         return new LayerCase(
                 "seed " + seed,
                 sizes,
                 router,
+                Routed.SWIGLU,
+                shared,
                 merge,
-                List.copyOf(shared),
-                limit,
-                parameters(random, 1, sizes, router, merge, shared),
+                capacity,
+                parameters(random, 1, sizes, router, Routed.SWIGLU, shared, merge),
                 normal(random, tokens, sizes.hidden(), 1),
                 normal(random, tokens, sizes.hidden(), 1));
     }
@@ -91,31 +95,47 @@ final class LayerDraw {
             double deviation,
             Sizes sizes,
             RouterWords router,
-            MergeWords merge,
-            List<Integer> shared) {
+            Routed routed,
+            Shared shared,
+            MergeWords merge) {
         Map<String, Numbers> parameters = new LinkedHashMap<>();
         int d = sizes.hidden();
         parameters.put("router.weight", normal(random, router.experts(), d, deviation));
         if (router.logitBias()) {
             parameters.put("router.bias", normal(random, 1, router.experts(), 1));
         }
+        int latent = routed.latent().orElse(d);
+        if (routed.latent().isPresent()) {
+            parameters.put("latent.down", normal(random, latent, d, 1 / Math.sqrt(d)));
+            parameters.put("latent.up", normal(random, d, latent, 1 / Math.sqrt(latent)));
+        }
         for (int e = 0; e < router.experts(); e++) {
-            drawExpert(random, parameters, "experts." + e, d, sizes.width());
+            parameters.putAll(expert(random, routed.kind(), "experts." + e, latent, sizes.width()));
         }
-        for (int i = 0; i < shared.size(); i++) {
-            drawExpert(random, parameters, "shared." + i, d, shared.get(i));
+        for (int i = 0; i < shared.widths().size(); i++) {
+            parameters.putAll(expert(
+                    random, shared.kind(), "shared." + i, d, shared.widths().get(i)));
         }
-        if (merge.gateRows(shared.size()) > 0) {
-            parameters.put("merge.gate", normal(random, merge.gateRows(shared.size()), d, 1));
+        if (merge.gateRows(shared.widths().size()) > 0) {
+            parameters.put(
+                    "merge.gate", normal(random, merge.gateRows(shared.widths().size()), d, 1));
         }
         return parameters;
     }
 
-    private static void drawExpert(
-            SplittableRandom random, Map<String, Numbers> into, String prefix, int hidden, int width) {
-        into.put(prefix + ".gate", normal(random, width, hidden, 1 / Math.sqrt(hidden)));
-        into.put(prefix + ".up", normal(random, width, hidden, 1 / Math.sqrt(hidden)));
-        into.put(prefix + ".down", normal(random, hidden, width, 1 / Math.sqrt(width)));
+    private static Map<String, Numbers> expert(
+            SplittableRandom random, ExpertWords kind, String prefix, int hidden, int width) {
+        Map<String, Numbers> parameters = new LinkedHashMap<>();
+        for (String matrix : kind.gated() ? List.of("gate", "up", "down") : List.of("up", "down")) {
+            boolean down = matrix.equals("down");
+            int in = down ? width : hidden;
+            int out = down ? hidden : width;
+            parameters.put(prefix + "." + matrix, normal(random, out, in, 1 / Math.sqrt(in)));
+            if (kind.biases()) {
+                parameters.put(prefix + "." + matrix + "Bias", normal(random, 1, out, 0.5));
+            }
+        }
+        return parameters;
     }
 
     /** Normal numbers that a float holds exactly, so that every precision computes on the same ones. */

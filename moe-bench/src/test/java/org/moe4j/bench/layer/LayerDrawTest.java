@@ -28,7 +28,7 @@ class LayerDrawTest {
 
     private void countLayer(LayerCase c) {
         LayerCase.Sizes s = c.sizes();
-        double[][] r = TokenwiseLayer.routedCoefficients(c);
+        double[][] r = TokenwiseRoutes.of(c).weights();
         boolean idle = false;
         for (int e = 0; e < c.router().experts() && s.tokens() > 0; e++) {
             idle |= LayerChecks.idle("experts." + e, r);
@@ -40,15 +40,15 @@ class LayerDrawTest {
         count("expert without tokens", idle);
         count("D not a multiple of 8", s.hidden() % 8 != 0);
         count("F not a multiple of 8", s.width() % 8 != 0);
-        count("capacity", c.limit().isPresent());
-        c.limit().ifPresent(limit -> count("capacity rounded " + limit.rounding(), true));
-        count("without shared expert", c.sharedWidths().isEmpty());
-        count("several shared experts", c.sharedWidths().size() > 1);
+        count("capacity", c.capacity().isPresent());
+        c.capacity().ifPresent(words -> count("capacity rounded " + words.rows().rounding(), true));
+        count("without shared expert", c.shared().widths().isEmpty());
+        count("several shared experts", c.shared().widths().size() > 1);
         count(c.merge().toString(), true);
         count(
                 "several gates",
                 c.merge().convention().equals("sigmoid-gated")
-                        && c.sharedWidths().size() > 1);
+                        && c.shared().widths().size() > 1);
     }
 
     private void countWeights(RouterWords router) {

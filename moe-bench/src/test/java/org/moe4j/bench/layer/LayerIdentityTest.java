@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
@@ -39,7 +38,7 @@ class LayerIdentityTest {
         LayerCase c = withoutOpinion(drawn);
         List<String> blocks = new ArrayList<>();
         IntStream.range(0, c.router().topK()).forEach(e -> blocks.add("experts." + e));
-        IntStream.range(0, c.sharedWidths().size()).forEach(i -> blocks.add("shared." + i));
+        IntStream.range(0, c.shared().widths().size()).forEach(i -> blocks.add("shared." + i));
         double[] expected = dense(c, blocks);
         double allowed = LayerChecks.bound(backend, c) * FiniteDifferences.norm(expected);
         try (MoeLayer layer = LibraryLayer.of(c, backend);
@@ -63,17 +62,8 @@ class LayerIdentityTest {
 
     private static LayerCase withoutOpinion(LayerCase c) {
         Numbers weight = c.parameters().get("router.weight");
-        LayerCase flat = new LayerCase(
-                        c.name(),
-                        c.sizes(),
-                        c.router().withoutSelectionBias(),
-                        c.merge(),
-                        c.sharedWidths(),
-                        Optional.empty(),
-                        c.parameters(),
-                        c.tokens(),
-                        c.dOutput())
-                .with("router.weight", new double[weight.values().length]);
+        LayerCase flat =
+                c.dropless(c.router().withoutSelectionBias()).with("router.weight", new double[weight.values().length]);
         return c.router().logitBias()
                 ? flat.with("router.bias", new double[c.router().experts()])
                 : flat;

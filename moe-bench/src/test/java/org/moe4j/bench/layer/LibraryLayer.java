@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.moe4j.bench.layer.LayerCase.Limit;
 import org.moe4j.bench.layer.RouterWords.Groups;
 import org.moe4j.bench.layer.RouterWords.Weighing;
 import org.moe4j.core.backend.Backend;
@@ -45,12 +44,14 @@ final class LibraryLayer {
             bank.add(expert(c, backend, "experts." + e));
         }
         MoeLayer layer = MoeLayer.of(router(c, backend), SwiGluExperts.of(bank));
-        layer = c.limit().isPresent() ? layer.withCapacity(capacity(c.limit().get())) : layer;
+        layer = c.capacity().isPresent()
+                ? layer.withCapacity(capacity(c.capacity().get()))
+                : layer;
         if (c.merge().convention().equals("none")) {
             return layer;
         }
         List<Experts> shared = new ArrayList<>();
-        for (int i = 0; i < c.sharedWidths().size(); i++) {
+        for (int i = 0; i < c.shared().widths().size(); i++) {
             shared.add(SwiGluExperts.of(List.of(expert(c, backend, "shared." + i))));
         }
         return layer.withShared(new SharedBranch(shared, merge(c, backend)));
@@ -136,12 +137,14 @@ final class LibraryLayer {
         };
     }
 
-    private static Capacity capacity(Limit limit) {
-        return Capacity.factor(limit.factor(), limit.rounding().equals("down") ? Rounding.DOWN : Rounding.UP);
+    private static Capacity capacity(CapacityWords words) {
+        return Capacity.factor(
+                words.rows().factor(), words.rows().rounding().equals("down") ? Rounding.DOWN : Rounding.UP);
     }
 
     private static OutputMerge merge(LayerCase c, Backend backend) {
-        ActiveWidths widths = new ActiveWidths(c.router().topK(), c.sizes().width(), c.sharedWidth());
+        ActiveWidths widths = new ActiveWidths(
+                c.router().topK(), c.sizes().width(), c.shared().width());
         return switch (c.merge().convention()) {
             case "olmo" -> ScaledMerge.olmo(widths);
             case "routed-unit-sum" -> ScaledMerge.routedUnitSum(widths);

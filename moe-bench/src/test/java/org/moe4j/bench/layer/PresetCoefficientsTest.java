@@ -111,7 +111,7 @@ class PresetCoefficientsTest {
 
     /** m_K, from the logits alone. */
     private static double selectedMass(LayerCase c, int token) {
-        double[] logits = TokenwiseLayer.logits(c, token);
+        double[] logits = TokenwiseRoutes.logits(c, token);
         double all = 0;
         double selected = 0;
         for (int e = 0; e < logits.length; e++) {
@@ -126,7 +126,7 @@ class PresetCoefficientsTest {
     private static void assertShared(Shared shared, LayerCase c, MoePass pass, int token) {
         assertThat(pass.sharedOutputs()).hasSize(shared == Shared.NONE ? 0 : 1);
         switch (shared) {
-            case NONE -> assertThat(c.sharedWidths()).isEmpty();
+            case NONE -> assertThat(c.shared().widths()).isEmpty();
             case ONE -> assertThat(pass.coefficients().shared(token, 0)).isEqualTo(1);
             case ONE_FIFTH -> assertThat(pass.coefficients().shared(token, 0)).isEqualTo(0.2);
             case GATE -> {

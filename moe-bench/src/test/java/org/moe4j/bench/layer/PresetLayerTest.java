@@ -53,7 +53,7 @@ class PresetLayerTest {
 
     /** Few tokens; where a capacity rounds down, so many that it drops some. */
     private static int tokens(LayerCase c) {
-        boolean limited = c.limit().isPresent();
+        boolean limited = c.capacity().isPresent();
         return limited
                 ? c.router().experts() / c.router().topK() + 6
                 : c.router().experts() < 100 ? 6 : 3;
@@ -113,7 +113,7 @@ class PresetLayerTest {
             pass.output().close();
             assertThat(pass.droppedAssignments() > 0)
                     .as("assignments dropped")
-                    .isEqualTo(c.limit().isPresent());
+                    .isEqualTo(c.capacity().isPresent());
         }
     }
 

@@ -15,12 +15,13 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import java.util.stream.IntStream;
-import org.moe4j.bench.layer.LayerCase.Limit;
+import org.moe4j.bench.layer.CapacityWords.Rows;
 import org.moe4j.bench.layer.LayerCase.Numbers;
+import org.moe4j.bench.layer.LayerCase.Routed;
+import org.moe4j.bench.layer.LayerCase.Shared;
 import org.moe4j.bench.layer.LayerCase.Sizes;
 import org.moe4j.bench.layer.RouterWords.Groups;
 import org.moe4j.bench.layer.RouterWords.Weighing;
-import org.moe4j.core.testing.RoutingGap;
 
 /**
  * A preset file as its format is documented, read once more: every key is read here or known to be text for people, so that a
@@ -51,10 +52,10 @@ final class PresetWords {
 
     private LayerCase read(String name, Sizes sizes) {
         SplittableRandom random = new SplittableRandom(name.hashCode());
-        List<Integer> shared = shared(sizes.width());
+        Shared shared = new Shared(ExpertWords.SWIGLU, shared(sizes.width()));
         RouterWords router = router(random);
         MergeWords merge = merge();
-        Optional<Limit> limit = limit();
+        Optional<CapacityWords> capacity = capacity();
         number("experts.hiddenSize", 0);
         unread.keySet().removeAll(FOR_PEOPLE);
         if (!unread.isEmpty()) {
@@ -64,10 +65,12 @@ final class PresetWords {
                 name,
                 new Sizes(0, sizes.hidden(), sizes.width()),
                 router,
-                merge,
+                Routed.SWIGLU,
                 shared,
-                limit,
-                LayerDraw.parameters(random, 1 / Math.sqrt(sizes.hidden()), sizes, router, merge, shared),
+                merge,
+                capacity,
+                LayerDraw.parameters(
+                        random, 1 / Math.sqrt(sizes.hidden()), sizes, router, Routed.SWIGLU, shared, merge),
                 new Numbers(0, sizes.hidden(), new double[0]),
                 new Numbers(0, sizes.hidden(), new double[0]));
         double[] tokens = new double[sizes.tokens() * sizes.hidden()];
@@ -83,7 +86,7 @@ final class PresetWords {
     private static double[] token(SplittableRandom random, LayerCase empty) {
         while (true) {
             Numbers drawn = LayerDraw.normal(random, 1, empty.sizes().hidden(), 1);
-            if (TokenwiseLayer.gap(empty.with(drawn, drawn)) >= RoutingGap.ENOUGH) {
+            if (TokenwiseLayer.awayFromJumps(empty.with(drawn, drawn))) {
                 return drawn.values();
             }
         }
@@ -145,10 +148,10 @@ final class PresetWords {
                 word("merge.score", "softmax"));
     }
 
-    private Optional<Limit> limit() {
+    private Optional<CapacityWords> capacity() {
         double factor = number("capacity.factor", 0);
         String rounding = word("capacity.rounding", "up");
-        return factor == 0 ? Optional.empty() : Optional.of(new Limit(factor, rounding));
+        return factor == 0 ? Optional.empty() : Optional.of(CapacityWords.of(Rows.of(factor, rounding)));
     }
 
     private String word(String key, String absent) {

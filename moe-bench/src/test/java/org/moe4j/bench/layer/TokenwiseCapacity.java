@@ -1,0 +1,136 @@
+package org.moe4j.bench.layer;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.stream.DoubleStream;
+import org.moe4j.bench.layer.TokenwiseRouter.Choice;
+
+/** Which assignments a limit keeps, one after another: no code of the library is used. */
+final class TokenwiseCapacity {
+    private final CapacityWords words;
+    private final List<Choice> choices;
+    private final int experts;
+    private final boolean[][] kept;
+
+    private TokenwiseCapacity(CapacityWords words, List<Choice> choices, int experts) {
+        this.words = words;
+        this.choices = choices;
+        this.experts = experts;
+        kept = new boolean[choices.size()][];
+        for (int t = 0; t < kept.length; t++) {
+            kept[t] = new boolean[choices.get(t).experts().length];
+        }
+    }
+
+    /** One rank of a token. */
+    private record Assignment(int token, int rank) {}
+
+    /**
+     * For every token and rank whether the expert took it.
+     *
+     * @param sequences lengths that add up to the tokens; empty for one sequence
+     */
+    static boolean[][] kept(CapacityWords words, List<Choice> choices, int experts, List<Integer> sequences) {
+        TokenwiseCapacity capacity = new TokenwiseCapacity(words, choices, experts);
+        int from = 0;
+        for (int group = 0; from < choices.size(); group++) {
+            int to = from + capacity.size(group, choices.size() - from, sequences);
+            capacity.fill(from, to);
+            from = to;
+        }
+        return capacity.kept;
+    }
+
+    private int size(int group, int left, List<Integer> sequences) {
+        return switch (words.scope()) {
+            case "batch" -> left;
+            case "sequences" -> sequences.isEmpty() ? left : sequences.get(group);
+            default -> Math.min(left, Integer.parseInt(words.scope()));
+        };
+    }
+
+    private void fill(int from, int to) {
+        List<Assignment> all = inOrder(from, to);
+        double rows = rows(words.rows(), to - from, all.size());
+        int[] taken = new int[experts];
+        for (Assignment next : all) {
+            int expert = choices.get(next.token()).experts()[next.rank()];
+            if (taken[expert] < rows) {
+                taken[expert]++;
+                kept[next.token()][next.rank()] = true;
+            }
+        }
+    }
+
+    private double rows(CapacityWords.Rows limit, int tokens, int assignments) {
+        if (limit.fixed() > 0) {
+            return limit.fixed();
+        }
+        double exact =
+                switch (limit.share()) {
+                    case "assignments" -> (double) assignments / experts * limit.factor();
+                    case "assignments-factor-first" -> assignments * limit.factor() / experts;
+                    case "tokens" -> tokens * limit.factor() / experts;
+                    default -> throw new IllegalArgumentException("share " + limit.share());
+                };
+        double whole =
+                switch (limit.rounding()) {
+                    case "up" -> Math.ceil(exact);
+                    case "down" -> Math.floor(exact);
+                    case "half-even" -> Math.rint(exact);
+                    default -> throw new IllegalArgumentException("rounding " + limit.rounding());
+                };
+        if (limit.minimum() > 0 && whole <= limit.minimum()) {
+            return limit.minimum();
+        }
+        if (whole == 0 && limit.zeroRows().equals("no-limit")) {
+            return Double.POSITIVE_INFINITY;
+        }
+        return Math.ceil(whole / limit.multipleOf()) * limit.multipleOf();
+    }
+
+    private List<Assignment> inOrder(int from, int to) {
+        List<Assignment> all = new ArrayList<>();
+        for (int t = from; t < to; t++) {
+            for (int rank = 0; rank < choices.get(t).experts().length; rank++) {
+                all.add(new Assignment(t, rank));
+            }
+        }
+        Comparator<Assignment> byRank = Comparator.comparingInt(Assignment::rank);
+        Comparator<Assignment> byLargest = Comparator.comparingDouble(each -> -largest(choices.get(each.token())));
+        Comparator<Assignment> byWeight =
+                Comparator.comparingDouble(each -> -choices.get(each.token()).weights()[each.rank()]);
+        switch (words.order()) { // sorting is stable: equal ones stay in the order of tokens and ranks
+            case "position" -> {}
+            case "weight" -> all.sort(byWeight);
+            case "choice" -> all.sort(byRank);
+            case "batch-priority" -> all.sort(byRank.thenComparing(byLargest));
+            default -> throw new IllegalArgumentException("order " + words.order());
+        }
+        return all;
+    }
+
+    private static double largest(Choice choice) {
+        return DoubleStream.of(choice.weights()).max().orElse(Double.NEGATIVE_INFINITY);
+    }
+
+    /**
+     * The smallest distance of two tokens' numbers that the order depends on; infinite when it depends on none. Weights that
+     * are one number in every precision, as those of a single renormalised expert, have nothing to flip.
+     */
+    static double gap(CapacityWords words, List<Choice> choices) {
+        DoubleStream compared =
+                switch (words.order()) {
+                    case "weight" -> choices.stream().flatMapToDouble(choice -> DoubleStream.of(choice.weights()));
+                    case "batch-priority" -> choices.stream().mapToDouble(TokenwiseCapacity::largest);
+                    default -> DoubleStream.empty();
+                };
+        double[] sorted = compared.sorted().toArray();
+        double gap = Double.POSITIVE_INFINITY;
+        for (int i = 1; i < sorted.length; i++) {
+            gap = Math.min(gap, sorted[i] - sorted[i - 1]);
+        }
+        return gap;
+    }
+}
