@@ -81,6 +81,15 @@ public final class TopKPass implements RouterPass, RoutedTokens {
     }
 
     /**
+     * What each loss of the router is worth, in the order of {@link #losses}; their sum is {@link #auxiliaryLoss}.
+     *
+     * @return one number per loss, already multiplied by its coefficient
+     */
+    public double[] lossValues() {
+        return losses.stream().mapToDouble(this::lossValue).toArray();
+    }
+
+    /**
      * The losses of the router.
      *
      * @return in the order in which they were given
@@ -121,6 +130,14 @@ public final class TopKPass implements RouterPass, RoutedTokens {
             System.arraycopy(dScores, t * experts, dRow, 0, experts);
             config.score().logitGradients(all, t, scores, dRow, dLogits);
         }
+        return dLogits;
+    }
+
+    @Override
+    public double[] logitGradientsOfWeights(double[] dWeights) {
+        Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
+        double[] dLogits = new double[routing.tokens() * config.experts()];
+        addLogitGradients(dWeights, dLogits);
         return dLogits;
     }
 

@@ -143,7 +143,17 @@ public final class TopKRouter implements Router {
      * @return a new router with handles of its own on the same parameters
      */
     public TopKRouter withLosses(RouterLoss... others) {
-        return new TopKRouter(config, weight.share(), bias.map(Matrix::share), selectionBias, List.of(others));
+        return withLosses(List.of(others));
+    }
+
+    /**
+     * The same router with losses, as of a preset, in place of those it had.
+     *
+     * @param others any number of losses of one layer
+     * @return a new router with handles of its own on the same parameters
+     */
+    public TopKRouter withLosses(List<? extends RouterLoss> others) {
+        return new TopKRouter(config, weight.share(), bias.map(Matrix::share), selectionBias, List.copyOf(others));
     }
 
     /**

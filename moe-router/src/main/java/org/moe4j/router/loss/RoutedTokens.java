@@ -59,4 +59,12 @@ public interface RoutedTokens {
      * @return T·E numbers
      */
     double[] logitGradients(double[] dScores);
+
+    /**
+     * From gradients of the weights to gradients of the logits.
+     *
+     * @param dWeights one number per slot of the routing
+     * @return T·E numbers
+     */
+    double[] logitGradientsOfWeights(double[] dWeights);
 }

@@ -2,8 +2,20 @@ package org.moe4j.router.loss;
 
 import java.util.List;
 
-/** A loss of the routing of one or several layers. Without valid tokens it is 0, and has no gradient. */
-public sealed interface RouterLoss permits ZLoss {
+/**
+ * A loss of the routing of one or several layers. Without valid tokens it is 0, and has no gradient.
+ *
+ * <p>A loss of several layers is the sum of what it is for each of them, as when each router carried it, unless it says otherwise.
+ */
+public sealed interface RouterLoss
+        permits ZLoss, LoadBalancingLoss, GlobalBalancingLoss, HierarchicalLoss, VariationLoss {
+    /**
+     * What it is called where its value is shown.
+     *
+     * @return as {@code z-loss}
+     */
+    String name();
+
     /**
      * What its formula is multiplied by.
      *
@@ -14,7 +26,7 @@ public sealed interface RouterLoss permits ZLoss {
     /**
      * The loss, already multiplied by its coefficient.
      *
-     * @param layers the layers in their order, at least one
+     * @param layers the layers in their order
      * @return a finite number
      */
     double value(List<? extends RoutedTokens> layers);

@@ -1,88 +1,102 @@
 package org.moe4j.router.loss;
 
 import java.util.List;
-import org.moe4j.core.dispatch.Routing;
+import java.util.OptionalDouble;
 import org.moe4j.core.internal.Require;
 
 /**
- * {@code coefficient · mean_t lse_t²} with {@code lse_t = ln Σ_e e^(l_te)}, over the valid tokens of all layers: it keeps logits small.
+ * {@code coefficient / n · Σ_t lse_t²} with {@code lse_t = ln Σ_e e^(l_te)}, over the n valid tokens of a layer: it keeps logits small.
+ * Of several layers it is the sum; the value of each alone is the vector that MegaBlocks returns.
  *
- * <p>Gradient: {@code dl_te = 2 · coefficient / n · lse_t · softmax(l_t)_e}, n being the number of valid tokens.
+ * <p>A divisor takes the place of n: the tokens of the whole step, where a trainer adds up parts of it.
+ *
+ * <p>Gradient: {@code dl_te = 2 · coefficient / n · lse_t · softmax(l_t)_e}. It is 0 where the powers of a token's logits add up to 1, as
+ * when they all are {@code −ln E}, and not where they all are 0.
+ *
+ * <p>Who: ST-MoE and flaxformer the mean; Megatron-Core ({@code moe_utils.py}, {@code z_loss_func}) divides by max(n, 1); OLMo-core
+ * ({@code nn/moe/loss.py}) and Mesh-TensorFlow by a divisor; MegaBlocks ({@code router.py}) one value per layer.
  *
  * @param coefficient at least 0
+ * @param divisor above 0; empty: the number of valid tokens
  * @see <a href="https://arxiv.org/abs/2202.08906">Zoph et al., ST-MoE, Equation 5</a>
  */
-public record ZLoss(double coefficient) implements RouterLoss {
+public record ZLoss(double coefficient, OptionalDouble divisor) implements RouterLoss {
     /**
-     * Checks the coefficient.
+     * Checks the numbers.
+     *
+     * @param coefficient at least 0
+     * @param divisor above 0; empty: the number of valid tokens
+     */
+    public ZLoss {
+        TokenGroups.coefficient(coefficient);
+        requireDivisor(divisor);
+    }
+
+    /**
+     * The mean over the valid tokens.
      *
      * @param coefficient at least 0
      */
-    public ZLoss {
-        if (!(coefficient >= 0) || Double.isInfinite(coefficient)) {
-            throw Require.expected("coefficient", "a finite number of at least 0", coefficient);
-        }
+    public ZLoss(double coefficient) {
+        this(coefficient, OptionalDouble.empty());
+    }
+
+    static void requireDivisor(OptionalDouble divisor) {
+        divisor.ifPresent(given -> {
+            if (!(given > 0) || Double.isInfinite(given)) {
+                throw Require.expected("divisor", "a finite number above 0", given);
+            }
+        });
+    }
+
+    @Override
+    public String name() {
+        return "z-loss";
     }
 
     @Override
     public double value(List<? extends RoutedTokens> layers) {
-        double sum = 0;
+        double value = 0;
         for (RoutedTokens layer : layers) {
+            TokenGroups rows = TokenGroups.batch(layer);
             double[] logits = layer.logits();
             int experts = layer.routing().experts();
+            double sum = 0;
             for (int t = 0; t < layer.routing().tokens(); t++) {
-                if (isValid(layer, t)) {
-                    double lse = logSumExp(logits, t, experts);
+                if (rows.valid(t)) {
+                    double lse = Softmax.logSumExp(logits, t * experts, experts);
                     sum += lse * lse;
                 }
             }
+            value += coefficient * sum / divisor(rows);
         }
-        return coefficient * sum / Math.max(1, valid(layers));
+        return value;
     }
 
     @Override
     public void addGradients(List<? extends RoutedTokens> layers, List<LogitGradients> into) {
-        double factor = 2 * coefficient / Math.max(1, valid(layers));
+        TokenGroups.requireOnePerLayer(into, layers);
         for (int i = 0; i < layers.size(); i++) {
-            RoutedTokens layer = layers.get(i);
-            double[] logits = layer.logits();
-            double[] dLogits = into.get(i).logits();
-            Routing routing = layer.routing();
-            for (int t = 0; t < routing.tokens(); t++) {
-                if (isValid(layer, t)) {
-                    double lse = logSumExp(logits, t, routing.experts());
-                    for (int at = t * routing.experts(); at < (t + 1) * routing.experts(); at++) {
-                        dLogits[at] += factor * lse * StrictMath.exp(logits[at] - lse);
-                    }
+            addGradients(layers.get(i), into.get(i).logits());
+        }
+    }
+
+    private void addGradients(RoutedTokens layer, double[] dLogits) {
+        TokenGroups rows = TokenGroups.batch(layer);
+        double factor = 2 * coefficient / divisor(rows);
+        double[] logits = layer.logits();
+        int experts = layer.routing().experts();
+        for (int t = 0; t < layer.routing().tokens(); t++) {
+            if (rows.valid(t)) {
+                double lse = Softmax.logSumExp(logits, t * experts, experts);
+                for (int at = t * experts; at < (t + 1) * experts; at++) {
+                    dLogits[at] += factor * lse * StrictMath.exp(logits[at] - lse);
                 }
             }
         }
     }
 
-    private static boolean isValid(RoutedTokens layer, int token) {
-        return layer.context().valid().map(mask -> mask.valid(token)).orElse(true);
-    }
-
-    private static long valid(List<? extends RoutedTokens> layers) {
-        long count = 0;
-        for (RoutedTokens layer : layers) {
-            count += layer.context()
-                    .valid()
-                    .map(mask -> mask.count())
-                    .orElse(layer.routing().tokens());
-        }
-        return count;
-    }
-
-    private static double logSumExp(double[] logits, int token, int experts) {
-        double max = Double.NEGATIVE_INFINITY;
-        for (int at = token * experts; at < (token + 1) * experts; at++) {
-            max = Math.max(max, logits[at]);
-        }
-        double sum = 0;
-        for (int at = token * experts; at < (token + 1) * experts; at++) {
-            sum += StrictMath.exp(logits[at] - max);
-        }
-        return max + StrictMath.log(sum);
+    private double divisor(TokenGroups rows) {
+        return divisor.orElseGet(() -> Math.max(1, rows.count()));
     }
 }

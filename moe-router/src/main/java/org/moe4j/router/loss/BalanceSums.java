@@ -1,0 +1,77 @@
+package org.moe4j.router.loss;
+
+import org.moe4j.core.dispatch.Routing;
+
+/** Counts and summed scores of each group of one layer, and the way back from their gradients to the logits. */
+final class BalanceSums {
+    private final RoutedTokens layer;
+    private final Scores kind;
+    private final TokenGroups groups;
+    private final double[] scores;
+    private final double[][] counts;
+    private final double[][] sums;
+
+    BalanceSums(RoutedTokens layer, Counts counted, Scores kind, TokenGroups groups) {
+        this.layer = layer;
+        this.kind = kind;
+        this.groups = groups;
+        Routing routing = layer.routing();
+        int experts = routing.experts();
+        scores = kind.of(layer, groups);
+        counts = new double[groups.groups()][experts];
+        sums = new double[groups.groups()][experts];
+        int[] best = new int[routing.topK()];
+        for (int g = 0; g < groups.groups(); g++) {
+            for (int t = groups.from(g); t < groups.to(g); t++) {
+                if (groups.valid(t)) {
+                    counted.add(routing, t, scores, best, counts[g]);
+                    for (int e = 0; e < experts; e++) {
+                        sums[g][e] += scores[t * experts + e];
+                    }
+                }
+            }
+        }
+    }
+
+    TokenGroups groups() {
+        return groups;
+    }
+
+    /** How often each expert is counted in a group. */
+    double[] counts(int group) {
+        return counts[group];
+    }
+
+    /** {@code Σ_t u_te} of the valid tokens of a group. */
+    double[] sums(int group) {
+        return sums[group];
+    }
+
+    static double product(double[] counts, double[] sums) {
+        double product = 0;
+        for (int e = 0; e < counts.length; e++) {
+            product += counts[e] * sums[e];
+        }
+        return product;
+    }
+
+    static void add(double[] numbers, double[] to) {
+        for (int e = 0; e < to.length; e++) {
+            to[e] += numbers[e];
+        }
+    }
+
+    /** Adds the gradients of {@code Σ_g weights_g Σ_e counted_ge Σ_t u_te}, the counts being constant. */
+    void addGradients(double[] weights, double[][] counted, LogitGradients into) {
+        int experts = layer.routing().experts();
+        double[] dScores = new double[scores.length];
+        for (int g = 0; g < groups.groups(); g++) {
+            for (int t = groups.from(g); t < groups.to(g); t++) {
+                for (int e = 0; e < experts && groups.valid(t); e++) {
+                    dScores[t * experts + e] = weights[g] * counted[g][e];
+                }
+            }
+        }
+        kind.addGradients(layer, groups, scores, dScores, into.logits());
+    }
+}

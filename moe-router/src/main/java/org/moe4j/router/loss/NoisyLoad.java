@@ -1,0 +1,60 @@
+package org.moe4j.router.loss;
+
+/** The probability that an expert is selected when its noise is drawn again, as a smooth function of logits and deviations. */
+final class NoisyLoad {
+    private final int experts;
+    private final int topK;
+    private final boolean aboveLast;
+    private final double[] noisy;
+    private final double[] clean;
+    private final double[] deviations;
+    private final int[] best;
+
+    NoisyLoad(RoutedTokens layer, boolean aboveLast) {
+        this.aboveLast = aboveLast;
+        experts = layer.routing().experts();
+        topK = layer.routing().topK();
+        noisy = layer.logits();
+        clean = layer.cleanLogits();
+        deviations = layer.noiseDeviations().orElseThrow();
+        best = new int[aboveLast ? topK : topK + 1];
+    }
+
+    /** T·E numbers {@code Φ((c − θ)/d)}. */
+    double[] probabilities() {
+        double[] all = new double[noisy.length];
+        for (int from = 0; from < noisy.length; from += experts) {
+            Counts.best(noisy, from, experts, best, best.length);
+            for (int e = 0; e < experts; e++) {
+                all[from + e] = Normal.distribution(distance(from, e));
+            }
+        }
+        return all;
+    }
+
+    private double distance(int from, int expert) {
+        return (clean[from + expert] - noisy[from + threshold(from, expert)]) / deviations[from + expert];
+    }
+
+    /** Whose noisy logit an expert has to exceed. */
+    private int threshold(int from, int expert) {
+        if (aboveLast) {
+            return best[topK - 1];
+        }
+        return noisy[from + expert] > noisy[from + best[topK]] ? best[topK] : best[topK - 1];
+    }
+
+    /** With {@code a = (c − θ)/d}: {@code dc = g·φ(a)/d}, {@code dθ = −g·φ(a)/d}, {@code dd = −g·φ(a)·a/d}. */
+    void addGradients(double[] dProbabilities, LogitGradients into) {
+        for (int from = 0; from < noisy.length; from += experts) {
+            Counts.best(noisy, from, experts, best, best.length);
+            for (int e = 0; e < experts; e++) {
+                double distance = distance(from, e);
+                double slope = dProbabilities[from + e] * Normal.density(distance) / deviations[from + e];
+                into.cleanLogits()[from + e] += slope;
+                into.logits()[from + threshold(from, e)] -= slope;
+                into.deviations()[from + e] -= slope * distance;
+            }
+        }
+    }
+}
