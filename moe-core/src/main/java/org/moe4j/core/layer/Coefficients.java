@@ -2,6 +2,7 @@ package org.moe4j.core.layer;
 
 import java.util.Optional;
 import org.moe4j.core.dispatch.Admission;
+import org.moe4j.core.dispatch.WeightPlace;
 
 /**
  * What really multiplied each branch: r_ti and s_t of Equation 80 of the report on Olmo's MoE recipe,
@@ -9,10 +10,12 @@ import org.moe4j.core.dispatch.Admission;
  */
 public final class Coefficients {
     private final Admission admission;
+    private final WeightPlace place;
     private final Optional<MergePass> merge;
 
-    Coefficients(Admission admission, Optional<MergePass> merge) {
+    Coefficients(Admission admission, WeightPlace place, Optional<MergePass> merge) {
         this.admission = admission;
+        this.place = place;
         this.merge = merge;
     }
 
@@ -21,10 +24,14 @@ public final class Coefficients {
      *
      * @param token 0 ≤ token &lt; T
      * @param rank 0 ≤ rank &lt; experts of the token
-     * @return the weight after capacity times the merge's factor; 0 when the assignment was dropped
+     * @return the weight after capacity times the merge's factor, or that factor alone where the weight is on the expert's
+     *     input; 0 when the assignment was dropped
      */
     public double routed(int token, int rank) {
-        return factor(token) * admission.weight(token, rank);
+        if (place == WeightPlace.OUTPUT) {
+            return factor(token) * admission.weight(token, rank);
+        }
+        return admission.isDropped(token, rank) ? 0 : factor(token);
     }
 
     /**

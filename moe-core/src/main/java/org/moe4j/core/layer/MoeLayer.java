@@ -1,6 +1,5 @@
 package org.moe4j.core.layer;
 
-import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.moe4j.core.backend.Backend;
@@ -9,10 +8,8 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Admission;
 import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.DispatchPlan;
-import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.Experts;
-import org.moe4j.core.expert.ExpertsPass;
-import org.moe4j.core.internal.Require;
 import org.moe4j.core.parameter.Parameters;
 
 /**
@@ -23,42 +20,13 @@ import org.moe4j.core.parameter.Parameters;
  * with this one; closing any of them closes them all, with router and merge.
  */
 public final class MoeLayer implements AutoCloseable {
-    /** Numbers of scratch that {@link #apply} may need at once; it bounds the tokens of a chunk, by shapes alone. */
-    private static final long SCRATCH_NUMBERS = 1L << 26;
-
-    private static final int SMALLEST_CHUNK = 256;
-
-    private final Router router;
-    private final Experts experts;
-    private final Optional<SharedBranch> shared;
-    private final Capacity capacity;
+    private final LayerParts parts;
     private final ParameterShapes shapes;
 
-    private MoeLayer(Router router, Experts experts, Optional<SharedBranch> shared, Capacity capacity) {
-        this.router = router;
-        this.experts = experts;
-        this.shared = shared;
-        this.capacity = capacity;
-        capacity.requireScale(router.scale());
-        Require.count("router", router.experts(), experts.shape().count(), "experts (experts of the bank)");
-        router.tokenWidth()
-                .ifPresent(width -> Require.count(
-                        "router", width, experts.shape().hiddenSize(), "as hidden size (of the experts)"));
-        shared.ifPresent(branch -> {
-            for (int i = 0; i < branch.experts().size(); i++) {
-                ExpertShape shape = branch.experts().get(i).shape();
-                Require.count(
-                        "shared[" + i + "]",
-                        shape.hiddenSize(),
-                        experts.shape().hiddenSize(),
-                        "as hidden size (of the routed experts)");
-                KernelChecks.sameBackend(
-                        "shared[" + i + "]", branch.experts().get(i).backend(), experts.backend());
-            }
-            branch.merge().requireFits(router, experts, branch.experts());
-        });
-        try (Parameters all = parameters()) {
-            shapes = new ParameterShapes(all, experts.backend());
+    private MoeLayer(LayerParts parts) {
+        this.parts = parts;
+        try (Parameters all = parts.parameters()) {
+            shapes = new ParameterShapes(all, parts.backend());
         }
     }
 
@@ -70,7 +38,23 @@ public final class MoeLayer implements AutoCloseable {
      * @return the layer
      */
     public static MoeLayer of(Router router, Experts experts) {
-        return new MoeLayer(router, experts, Optional.empty(), Capacity.dropless());
+        return of(router, new RoutedBranch(experts, Optional.empty(), WeightPlace.OUTPUT));
+    }
+
+    /**
+     * A dropless layer without a shared branch, whose experts work in a latent space.
+     *
+     * @param router decides where tokens go; it sees their full width
+     * @param experts as many as the router chooses from, with the latent size as their hidden size
+     * @param latent around the experts; the layer closes them with itself
+     * @return the layer
+     */
+    public static MoeLayer of(Router router, Experts experts, LatentProjections latent) {
+        return of(router, new RoutedBranch(experts, Optional.of(latent), WeightPlace.OUTPUT));
+    }
+
+    private static MoeLayer of(Router router, RoutedBranch routed) {
+        return new MoeLayer(new LayerParts(router, routed, Optional.empty(), Capacity.dropless(), Optional.empty()));
     }
 
     /**
@@ -81,7 +65,7 @@ public final class MoeLayer implements AutoCloseable {
      * @throws IllegalArgumentException when the router does not fit the experts, or the merge convention does not fit it
      */
     public MoeLayer withRouter(Router other) {
-        return new MoeLayer(other, experts, shared, capacity);
+        return new MoeLayer(parts.withRouter(other));
     }
 
     /**
@@ -92,7 +76,7 @@ public final class MoeLayer implements AutoCloseable {
      * @throws IllegalArgumentException when the merge convention does not fit the router or the widths
      */
     public MoeLayer withShared(SharedBranch branch) {
-        return new MoeLayer(router, experts, Optional.of(branch), capacity);
+        return new MoeLayer(parts.withShared(branch));
     }
 
     /**
@@ -102,7 +86,31 @@ public final class MoeLayer implements AutoCloseable {
      * @return a layer that shares this one's banks
      */
     public MoeLayer withCapacity(Capacity limit) {
-        return new MoeLayer(router, experts, shared, limit);
+        return new MoeLayer(parts.withCapacity(limit));
+    }
+
+    /**
+     * The same layer with its routing weights multiplied elsewhere.
+     *
+     * @param place before or after the experts
+     * @return a layer that shares this one's banks
+     * @throws IllegalArgumentException for weights on the input with more than one expert per token, or with a merge that
+     *     presumes them on the output
+     */
+    public MoeLayer withWeightPlace(WeightPlace place) {
+        RoutedBranch routed = parts.routed();
+        return new MoeLayer(parts.withRouted(new RoutedBranch(routed.experts(), routed.latent(), place)));
+    }
+
+    /**
+     * The same layer with jittered tokens in every {@link #forward} whose context has a noise seed. Router, experts, shared
+     * experts and merge all see the jittered tokens; {@link #apply} never jitters.
+     *
+     * @param jitter how the tokens are changed
+     * @return a layer that shares this one's banks
+     */
+    public MoeLayer withTokenJitter(TokenJitter jitter) {
+        return new MoeLayer(parts.withJitter(jitter));
     }
 
     /**
@@ -125,21 +133,38 @@ public final class MoeLayer implements AutoCloseable {
      * @throws ArithmeticException for a router logit that is not finite
      */
     public MoePass forward(Matrix tokens, RoutingContext context) {
-        requireTokens(tokens);
+        parts.requireTokens(tokens);
         context.requireTokens(tokens.rows());
         try (Unfinished made = new Unfinished()) {
-            // Router and merge read the tokens again in backward, when the caller's handle may be closed or, if it is a
-            // buffer, filled with something else.
-            Matrix kept = made.add(tokens.isBuffer() ? copy(tokens, 0, tokens.rows()) : tokens.share());
-            RouterPass routed = router.route(kept, context);
-            DispatchPlan plan = DispatchPlan.of(Admission.of(routed.routing(), capacity, context.sequenceLengths()));
-            ExpertsPass expert = made.add(experts.forward(kept, plan.rows(), plan.groups()));
-            Matrix combined = made.add(plan.addPassed(plan.combine(expert.output()), kept));
-            Optional<SharedPass> sharedPass = shared.map(branch -> branch.forward(kept, combined));
-            MoePass pass = new MoePass(kept, routed, plan, expert, combined, sharedPass, shapes);
+            Optional<Matrix> factors = jitterFactors(tokens, context).map(made::add);
+            Matrix kept = made.add(kept(tokens, factors));
+            RouterPass router = parts.router().route(kept, context);
+            DispatchPlan plan = DispatchPlan.of(
+                    Admission.of(router.routing(), parts.capacity(), context.sequenceLengths()));
+            RoutedPass routed = made.add(parts.routed().forward(kept, plan));
+            Optional<SharedPass> shared = parts.shared().map(branch -> branch.forward(kept, routed.output()));
+            MoePass pass = new MoePass(kept, factors, router, routed, shared, shapes);
             made.keep();
             return pass;
         }
+    }
+
+    private Optional<Matrix> jitterFactors(Matrix tokens, RoutingContext context) {
+        OptionalLong seed = context.noiseSeed("tokens");
+        if (parts.jitter().isEmpty() || seed.isEmpty()) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                parts.jitter().get().factors(parts.backend(), tokens.rows(), tokens.columns(), seed.getAsLong()));
+    }
+
+    /** Router and merge read the tokens again in backward, when the caller's handle may be closed or, if it is a buffer, filled with
+     * something else. */
+    private static Matrix kept(Matrix tokens, Optional<Matrix> factors) {
+        if (factors.isPresent()) {
+            return tokens.backend().multiply(tokens, factors.get());
+        }
+        return tokens.isBuffer() ? TokenRows.copy(tokens, 0, tokens.rows()) : tokens.share();
     }
 
     /**
@@ -150,10 +175,10 @@ public final class MoeLayer implements AutoCloseable {
      * @return (T×D)
      */
     public Matrix apply(Matrix tokens) {
-        requireTokens(tokens);
+        parts.requireTokens(tokens);
         try (Unfinished made = new Unfinished()) {
-            Matrix output = made.add(experts.backend().buffer(tokens.rows(), tokens.columns()));
-            run(tokens, output);
+            Matrix output = made.add(parts.backend().buffer(tokens.rows(), tokens.columns()));
+            new InferenceRun(parts).run(tokens, output);
             made.keep();
             return output;
         }
@@ -166,62 +191,10 @@ public final class MoeLayer implements AutoCloseable {
      * @param output a {@link Backend#buffer} (T×D), overwritten
      */
     public void applyInto(Matrix tokens, Matrix output) {
-        requireTokens(tokens);
-        KernelChecks.owner("output", output, experts.backend());
+        parts.requireTokens(tokens);
+        KernelChecks.owner("output", output, parts.backend());
         KernelChecks.buffer("output", output, tokens.rows(), tokens.columns(), "shape of tokens");
-        run(tokens, output);
-    }
-
-    private void run(Matrix tokens, Matrix output) {
-        Admission admission = Admission.of(router.routing(tokens, RoutingContext.plain()), capacity, List.of());
-        int chunk = chunk();
-        for (int from = 0; from < tokens.rows(); from += chunk) {
-            int to = Math.min(tokens.rows(), from + chunk);
-            DispatchPlan plan = DispatchPlan.ofTokens(admission, from, to);
-            try (Matrix rows = experts.apply(tokens, plan.rows(), plan.groups());
-                    Matrix combined = plan.addPassed(plan.combine(rows), tokens);
-                    Matrix merged = merged(tokens, from, to, combined)) {
-                tokens.backend().accumulate(0, output, from, merged);
-            }
-        }
-    }
-
-    private Matrix merged(Matrix tokens, int from, int to, Matrix combined) {
-        if (shared.isEmpty()) {
-            return combined.share();
-        }
-        if (from == 0 && to == tokens.rows()) {
-            return shared.get().apply(tokens, combined);
-        }
-        try (Matrix part = copy(tokens, from, to)) {
-            return shared.get().apply(part, combined);
-        }
-    }
-
-    private static Matrix copy(Matrix tokens, int from, int to) {
-        int[] rows = new int[to - from];
-        for (int i = 0; i < rows.length; i++) {
-            rows[i] = from + i;
-        }
-        return tokens.backend().gatherRows(tokens, rows);
-    }
-
-    private int chunk() {
-        ExpertShape shape = experts.shape();
-        long perToken = (long) router.topK() * (2L * shape.hiddenSize() + 3L * shape.intermediateSize());
-        return (int) Math.min(Integer.MAX_VALUE, Math.max(SMALLEST_CHUNK, SCRATCH_NUMBERS / perToken));
-    }
-
-    private void requireTokens(Matrix tokens) {
-        Require.count("tokens", tokens.columns(), experts.shape().hiddenSize(), "columns (hidden size of the experts)");
-        KernelChecks.owner("tokens", tokens, experts.backend());
-        OptionalLong bad = experts.backend().firstNonFinite(tokens);
-        if (bad.isPresent()) {
-            int row = (int) (bad.getAsLong() / tokens.columns());
-            int column = (int) (bad.getAsLong() % tokens.columns());
-            throw new IllegalArgumentException("tokens: expected finite values but token " + row + ", column " + column
-                    + " is " + tokens.get(row, column));
-        }
+        new InferenceRun(parts).run(tokens, output);
     }
 
     /**
@@ -230,7 +203,7 @@ public final class MoeLayer implements AutoCloseable {
      * @return as given
      */
     public Router router() {
-        return router;
+        return parts.router();
     }
 
     /**
@@ -239,7 +212,7 @@ public final class MoeLayer implements AutoCloseable {
      * @return as given
      */
     public Experts experts() {
-        return experts;
+        return parts.routed().experts();
     }
 
     /**
@@ -248,7 +221,7 @@ public final class MoeLayer implements AutoCloseable {
      * @return empty for a layer without one
      */
     public Optional<SharedBranch> shared() {
-        return shared;
+        return parts.shared();
     }
 
     /**
@@ -257,18 +230,44 @@ public final class MoeLayer implements AutoCloseable {
      * @return dropless unless set
      */
     public Capacity capacity() {
-        return capacity;
+        return parts.capacity();
+    }
+
+    /**
+     * The latent projections.
+     *
+     * @return empty for a layer whose experts see the full width
+     */
+    public Optional<LatentProjections> latent() {
+        return parts.routed().latent();
+    }
+
+    /**
+     * Where the routing weights multiply.
+     *
+     * @return on the output unless set
+     */
+    public WeightPlace weightPlace() {
+        return parts.routed().place();
+    }
+
+    /**
+     * The token jitter.
+     *
+     * @return empty for a layer without one
+     */
+    public Optional<TokenJitter> tokenJitter() {
+        return parts.jitter();
     }
 
     /**
      * All parameters; the handles belong to the caller.
      *
-     * @return named as {@code router.weight}, {@code experts.3.gate}, {@code shared.0.down}, {@code merge.gate}
+     * @return named as {@code router.weight}, {@code experts.3.gate}, {@code latent.up},
+     *     {@code shared.0.down}, {@code merge.gate}
      */
     public Parameters parameters() {
-        Parameters own =
-                router.parameters().prefixed("router").and(experts.parameters().prefixed("experts"));
-        return shared.map(branch -> own.and(branch.parameters())).orElse(own);
+        return parts.parameters();
     }
 
     /**
@@ -279,21 +278,18 @@ public final class MoeLayer implements AutoCloseable {
      */
     public MoeLayer withParameters(Parameters parameters) {
         parameters.requireNames(shapes.names());
-        return new MoeLayer(
-                router.withParameters(parameters.under("router")),
-                experts.withParameters(parameters.under("experts")),
-                shared.map(branch -> branch.withParameters(parameters)),
-                capacity);
+        return new MoeLayer(parts.withParameters(parameters));
     }
 
-    /** Releases router, experts, shared experts and merge; doing so again changes nothing. */
+    /** Releases router, experts, latent projections, shared experts and merge; doing so again changes nothing. */
     @Override
     public void close() {
-        router.close();
-        experts.close();
-        shared.ifPresent(branch -> {
-            branch.experts().forEach(Experts::close);
-            branch.merge().close();
-        });
+        parts.close();
+    }
+
+    /** Sizes and settings, for messages and logs. */
+    @Override
+    public String toString() {
+        return "MoeLayer" + parts;
     }
 }

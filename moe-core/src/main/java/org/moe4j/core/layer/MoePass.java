@@ -7,10 +7,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.dispatch.DispatchPlan;
-import org.moe4j.core.dispatch.DispatchPlan.CombineGradients;
 import org.moe4j.core.dispatch.Routing;
-import org.moe4j.core.expert.ExpertsPass;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.SharedPass.SharedGradients;
 import org.moe4j.core.parameter.Gradients;
@@ -23,11 +20,10 @@ import org.moe4j.core.parameter.Parameters;
  * they stay valid when the pass is closed, and are closed on their own.
  */
 public final class MoePass implements AutoCloseable {
-    private final Matrix tokens; // a handle of the pass, so that a caller may close theirs
-    private final RouterPass routed;
-    private final DispatchPlan plan;
-    private final ExpertsPass expert;
-    private final Matrix combined;
+    private final Matrix tokens; // as the stages saw them: a handle of the pass, so that a caller may close theirs
+    private final Optional<Matrix> jitter; // factors of the tokens
+    private final RouterPass router;
+    private final RoutedPass routed;
     private final Optional<SharedPass> shared;
     private final Matrix output;
     private final ParameterShapes shapes;
@@ -35,20 +31,19 @@ public final class MoePass implements AutoCloseable {
 
     MoePass(
             Matrix tokens,
-            RouterPass routed,
-            DispatchPlan plan,
-            ExpertsPass expert,
-            Matrix combined,
+            Optional<Matrix> jitter,
+            RouterPass router,
+            RoutedPass routed,
             Optional<SharedPass> shared,
             ParameterShapes shapes) {
         this.tokens = tokens;
+        this.jitter = jitter;
+        this.router = router;
         this.routed = routed;
-        this.plan = plan;
-        this.expert = expert;
-        this.combined = combined;
         this.shared = shared;
         this.shapes = shapes;
-        output = shared.map(pass -> pass.merge().output()).orElseGet(combined::share);
+        output = shared.map(pass -> pass.merge().output())
+                .orElseGet(() -> routed.output().share());
     }
 
     /**
@@ -66,7 +61,7 @@ public final class MoePass implements AutoCloseable {
      * @return r_ti and s_t of Equation 80
      */
     public Coefficients coefficients() {
-        return new Coefficients(plan.admission(), shared.map(SharedPass::merge));
+        return new Coefficients(routed.plan().admission(), routed.place(), shared.map(SharedPass::merge));
     }
 
     /**
@@ -75,7 +70,7 @@ public final class MoePass implements AutoCloseable {
      * @return (T×D)
      */
     public Matrix routedOutput() {
-        return combined;
+        return routed.output();
     }
 
     /**
@@ -93,7 +88,7 @@ public final class MoePass implements AutoCloseable {
      * @return the routing, before capacity
      */
     public Routing routing() {
-        return routed.routing();
+        return router.routing();
     }
 
     /**
@@ -102,7 +97,7 @@ public final class MoePass implements AutoCloseable {
      * @return the router's pass
      */
     public RouterPass routerPass() {
-        return routed;
+        return router;
     }
 
     /**
@@ -111,7 +106,7 @@ public final class MoePass implements AutoCloseable {
      * @return at least 0
      */
     public int droppedAssignments() {
-        return plan.dropped();
+        return routed.plan().dropped();
     }
 
     /**
@@ -120,7 +115,7 @@ public final class MoePass implements AutoCloseable {
      * @return 0 without losses
      */
     public double auxiliaryLoss() {
-        return routed.auxiliaryLoss();
+        return router.auxiliaryLoss();
     }
 
     /**
@@ -141,68 +136,71 @@ public final class MoePass implements AutoCloseable {
      * @return gradients of the tokens (T×D) and of all parameters of the layer
      */
     public Gradients backward(Matrix dOutput, double[] dLogits) {
-        requireOpen();
-        Backend backend = tokens.backend();
-        KernelChecks.gradient(backend, dOutput, output);
-        int experts = routing().experts();
-        if (dLogits.length != 0) {
-            Require.count("dLogits", dLogits.length, (long) tokens.rows() * experts, "numbers (T x E)");
-        }
+        requireFit(dOutput, dLogits);
         try (Unfinished made = new Unfinished()) {
-            Optional<SharedGradients> dShared = shared.map(pass -> made.add(pass.backward(dOutput)));
-            Matrix dCombined = dShared.map(SharedGradients::routed).orElse(dOutput);
-            CombineGradients dCombine = plan.combineBackward(expert.output(), dCombined);
-            made.add(dCombine.expertOutputs());
-            plan.addPassedWeights(dCombine.weights(), tokens, dCombined);
-            // the router before the experts: what cannot work is found before the expensive part
-            Gradients dRouter = made.add(routed.backward(dCombine.weights(), dLogits));
-            Gradients dExperts = made.add(expert.backward(dCombine.expertOutputs()));
-            Matrix dTokens = plan.addPassed(sum(plan.dispatchBackward(dExperts.input()), dRouter.input()), dCombined);
-            if (dShared.isPresent()) {
-                dTokens = sum(dTokens, dShared.get().tokens());
-            }
-            Parameters dParameters = dRouter.parameters()
-                    .prefixed("router")
-                    .and(dExperts.parameters().prefixed("experts"))
-                    .and(dShared.map(SharedGradients::parameters).orElse(Parameters.none()));
+            FreshGradients fresh = made.add(new FreshGradients());
+            Matrix dTokens = made.add(backward(dOutput, dLogits, fresh));
+            Gradients gradients = new Gradients(dTokens, fresh.in(shapes.names()));
             made.keep();
-            dCombine.expertOutputs().close();
-            dExperts.input().close();
-            dShared.ifPresent(d -> d.routed().close());
-            return new Gradients(dTokens, dParameters);
-        }
-    }
-
-    /** The sum of two matrices that nobody else needs. */
-    private static Matrix sum(Matrix a, Matrix b) {
-        try (a;
-                b) {
-            return a.backend().add(a, b);
+            return gradients;
         }
     }
 
     /**
-     * Adds the gradients of some parameters into buffers; all other parameters are frozen.
+     * Adds the gradients of some parameters into buffers; all other parameters are frozen, and their gradients are not made
+     * where a stage can do without.
      *
      * @param dOutput (T×D)
      * @param wanted names of parameters of the layer
      * @param into a {@link Backend#buffer} of the parameter's shape under each wanted name
      * @return gradient of the tokens, and handles on the buffers; closing them leaves the given ones open
+     * @throws IllegalArgumentException for a name, a buffer or a gradient that does not fit; no buffer has changed then
      */
     public Gradients backward(Matrix dOutput, Set<String> wanted, Parameters into) {
-        shapes.requireBuffers(wanted, into, tokens.backend());
-        Gradients all = backward(dOutput);
-        try (Parameters fresh = all.parameters()) {
-            for (String name : wanted) {
-                dOutput.backend().accumulate(1.0, into.get(name), 0, fresh.get(name));
-            }
-        }
-        return new Gradients(all.input(), into.map((name, buffer) -> buffer.share()));
+        return backward(dOutput, new double[0], wanted, into);
     }
 
-    private void requireOpen() {
+    /**
+     * The same with further gradients of the logits, from losses over several layers.
+     *
+     * <p>Everything is checked before anything is written. Should a stage fail after that, as for want of memory, some buffers
+     * have their gradient already and some have not: such buffers are worth nothing, and the step has to begin anew.
+     *
+     * @param dOutput (T×D)
+     * @param dLogits T·E numbers, or none
+     * @param wanted names of parameters of the layer
+     * @param into a {@link Backend#buffer} of the parameter's shape under each wanted name
+     * @return gradient of the tokens, and handles on the buffers; closing them leaves the given ones open
+     * @throws IllegalArgumentException for a name, a buffer or a gradient that does not fit; no buffer has changed then
+     */
+    public Gradients backward(Matrix dOutput, double[] dLogits, Set<String> wanted, Parameters into) {
+        requireFit(dOutput, dLogits);
+        shapes.requireBuffers(wanted, into, tokens.backend());
+        Matrix dTokens = backward(dOutput, dLogits, new WantedGradients(wanted, into));
+        return new Gradients(dTokens, into.map((name, buffer) -> buffer.share()));
+    }
+
+    private void requireFit(Matrix dOutput, double[] dLogits) {
         if (closed.get()) {
             throw new IllegalStateException("pass: expected an open pass but was closed");
+        }
+        KernelChecks.gradient(tokens.backend(), dOutput, output);
+        if (dLogits.length != 0) {
+            Require.count(
+                    "dLogits", dLogits.length, (long) tokens.rows() * routing().experts(), "numbers (T x E)");
+        }
+    }
+
+    private Matrix backward(Matrix dOutput, double[] dLogits, GradientSink sink) {
+        Backend backend = tokens.backend();
+        try (Unfinished made = new Unfinished()) { // closes all parts of the sum
+            Optional<SharedGradients> dShared = shared.map(pass -> made.add(pass.backward(dOutput, sink)));
+            Matrix dRouted = dShared.map(SharedGradients::routed).orElse(dOutput);
+            Matrix through = made.add(
+                    routed.backward(tokens, dRouted, sink, dWeights -> sink.router(router, dWeights, dLogits)));
+            Matrix all =
+                    dShared.map(d -> made.add(backend.add(through, d.tokens()))).orElse(through);
+            return jitter.map(factors -> backend.multiply(all, factors)).orElseGet(all::share);
         }
     }
 
@@ -211,8 +209,8 @@ public final class MoePass implements AutoCloseable {
     public void close() {
         if (closed.compareAndSet(false, true)) {
             tokens.close();
-            expert.close();
-            combined.close();
+            jitter.ifPresent(Matrix::close);
+            routed.close();
             shared.ifPresent(SharedPass::close);
         }
     }

@@ -2,6 +2,7 @@ package org.moe4j.core.layer;
 
 import java.util.List;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.parameter.Parameters;
 
@@ -27,6 +28,15 @@ public interface OutputMerge extends AutoCloseable {
      * @throws IllegalArgumentException when they do not fit
      */
     void requireFits(Router router, Experts routed, List<Experts> shared);
+
+    /**
+     * Refuses a place of the routing weights that the convention was not made for, naming both settings; called by
+     * {@link MoeLayer} as {@link #requireFits} is.
+     *
+     * @param place where the layer multiplies its routing weights
+     * @throws IllegalArgumentException when it does not fit
+     */
+    default void requirePlace(WeightPlace place) {}
 
     /**
      * The parameters; the handles belong to the caller.

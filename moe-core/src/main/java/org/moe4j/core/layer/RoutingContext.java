@@ -1,8 +1,10 @@
 package org.moe4j.core.layer;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.SplittableRandom;
 import org.moe4j.core.internal.Require;
 
 /**
@@ -35,6 +37,49 @@ public record RoutingContext(Optional<RowMask> valid, List<Integer> sequenceLeng
      */
     public static RoutingContext plain() {
         return PLAIN;
+    }
+
+    /**
+     * The same context with noise.
+     *
+     * @param seed of this call's noise: the same seed gives the same noise
+     * @return a changed copy
+     */
+    public RoutingContext withSeed(long seed) {
+        return new RoutingContext(valid, sequenceLengths, OptionalLong.of(seed));
+    }
+
+    /**
+     * The same context with a mask of the rows that count.
+     *
+     * @param mask one mark per row
+     * @return a changed copy
+     */
+    public RoutingContext withValid(RowMask mask) {
+        return new RoutingContext(Optional.of(mask), sequenceLengths, noiseSeed);
+    }
+
+    /**
+     * The same context with rows that are several sequences.
+     *
+     * @param lengths of consecutive sequences
+     * @return a changed copy
+     */
+    public RoutingContext withSequences(int... lengths) {
+        return new RoutingContext(valid, Arrays.stream(lengths).boxed().toList(), noiseSeed);
+    }
+
+    /**
+     * The seed of one use of this call's noise: other uses, as jitter of the tokens and noise on the logits, draw other numbers.
+     *
+     * @param use its name
+     * @return a seed made from {@link #noiseSeed()} and the name; empty without noise
+     */
+    public OptionalLong noiseSeed(String use) {
+        return noiseSeed.isEmpty()
+                ? noiseSeed
+                : OptionalLong.of(
+                        new SplittableRandom(noiseSeed.getAsLong() + use.hashCode() * 0x9E3779B97F4A7C15L).nextLong());
     }
 
     /**

@@ -83,6 +83,11 @@ public record SharedBranch(List<Experts> experts, OutputMerge merge) {
         return all;
     }
 
+    void close() {
+        experts.forEach(Experts::close);
+        merge.close();
+    }
+
     /** From the names of a bank of one to those of the layer. */
     static Parameters sharedNames(Parameters ofBank, int index) {
         return ofBank.under("0").prefixed("shared." + index);

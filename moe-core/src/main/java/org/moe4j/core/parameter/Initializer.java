@@ -6,6 +6,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.internal.NormalQuantile;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.SeededRows;
 
 /**
  * How weights are drawn: independent normal numbers, each cut off at a number of standard deviations.
@@ -59,7 +60,7 @@ public record Initializer(double standardDeviation, double cut) {
         return backend.matrix(rows, columns, new RowSource() {
             @Override
             public void read(int row, float[] into) {
-                SplittableRandom random = stream(seed, row);
+                SplittableRandom random = SeededRows.stream(seed, row);
                 for (int i = 0; i < into.length; i++) {
                     into[i] = (float) next(random, low, span);
                 }
@@ -67,7 +68,7 @@ public record Initializer(double standardDeviation, double cut) {
 
             @Override
             public void read(int row, double[] into) {
-                SplittableRandom random = stream(seed, row);
+                SplittableRandom random = SeededRows.stream(seed, row);
                 for (int i = 0; i < into.length; i++) {
                     into[i] = next(random, low, span);
                 }
@@ -77,17 +78,7 @@ public record Initializer(double standardDeviation, double cut) {
 
     /** One number; rounding must not carry it beyond the cut. */
     private double next(SplittableRandom random, double low, double span) {
-        double x = NormalQuantile.of(low + span * open(random));
+        double x = NormalQuantile.of(low + span * SeededRows.open(random));
         return standardDeviation * Math.max(-cut, Math.min(cut, x));
-    }
-
-    /** The stream of one row: seed and row mixed, so that neighbouring rows have nothing in common. */
-    private static SplittableRandom stream(long seed, int row) {
-        return new SplittableRandom(new SplittableRandom(seed ^ (row * 0x9E3779B97F4A7C15L)).nextLong());
-    }
-
-    /** Uniform in (0, 1), both ends excluded: the midpoints of 2⁵² equal cells. */
-    private static double open(SplittableRandom random) {
-        return ((random.nextLong() >>> 12) + 0.5) * 0x1p-52;
     }
 }

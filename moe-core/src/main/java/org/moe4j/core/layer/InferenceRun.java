@@ -1,0 +1,45 @@
+package org.moe4j.core.layer;
+
+import java.util.List;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Admission;
+import org.moe4j.core.dispatch.DispatchPlan;
+import org.moe4j.core.expert.ExpertShape;
+
+/** A run that keeps nothing for backward, in chunks of tokens, so that the scratch of the experts does not grow with T. */
+record InferenceRun(LayerParts parts) {
+    /** Numbers of scratch that a run may need at once; it bounds the tokens of a chunk, by shapes alone. */
+    private static final long SCRATCH_NUMBERS = 1L << 26;
+
+    private static final int SMALLEST_CHUNK = 256;
+
+    /** Tokens and output (T×D), checked; the output is a buffer. */
+    void run(Matrix tokens, Matrix output) {
+        Admission admission = Admission.of(
+                parts.router().routing(tokens, RoutingContext.plain()), parts.capacity(), List.of());
+        int chunk = chunk();
+        for (int from = 0; from < tokens.rows(); from += chunk) {
+            int to = Math.min(tokens.rows(), from + chunk);
+            DispatchPlan plan = DispatchPlan.ofTokens(admission, from, to);
+            try (Matrix combined = parts.routed().apply(tokens, from, to, plan);
+                    Matrix merged = merged(tokens, from, to, combined)) {
+                tokens.backend().accumulate(0, output, from, merged);
+            }
+        }
+    }
+
+    private Matrix merged(Matrix tokens, int from, int to, Matrix combined) {
+        if (parts.shared().isEmpty()) {
+            return combined.share();
+        }
+        try (Matrix part = TokenRows.of(tokens, from, to)) {
+            return parts.shared().get().apply(part, combined);
+        }
+    }
+
+    private int chunk() {
+        ExpertShape shape = parts.routed().experts().shape();
+        long perToken = (long) parts.router().topK() * (2L * shape.hiddenSize() + 3L * shape.intermediateSize());
+        return (int) Math.min(Integer.MAX_VALUE, Math.max(SMALLEST_CHUNK, SCRATCH_NUMBERS / perToken));
+    }
+}
