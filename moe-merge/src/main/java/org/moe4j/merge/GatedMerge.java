@@ -131,7 +131,8 @@ public record GatedMerge(Matrix gate, SharedScore score) implements MergeConvent
                     "choose merge.convention = sum, or keep several experts apart with shared.apart = true");
         }
         requireCount(shared.size());
-        Require.count(GATE, gate.columns(), routed.shape().hiddenSize(), "columns (hidden size of the experts)");
+        int hiddenSize = shared.get(0).shape().hiddenSize(); // routed experts may work in a latent space
+        Require.count(GATE, gate.columns(), hiddenSize, "columns (hidden size of the experts)");
         KernelChecks.owner(GATE, gate, routed.backend());
     }
 

@@ -4,6 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
@@ -76,6 +78,23 @@ final class GatedPass implements MergePass {
      */
     @Override
     public BranchGradients backward(Matrix dOutput) {
+        return backward(
+                dOutput, dZ -> Parameters.of(GatedMerge.GATE, tokens.backend().matmulTransA(dZ, tokens)));
+    }
+
+    @Override
+    public BranchGradients backward(Matrix dOutput, Set<String> wanted, Parameters into) {
+        return backward(dOutput, dZ -> {
+            if (wanted.contains(GatedMerge.GATE)) {
+                try (Matrix dGate = tokens.backend().matmulTransA(dZ, tokens)) {
+                    tokens.backend().accumulate(1, into.get(GatedMerge.GATE), 0, dGate);
+                }
+            }
+            return Parameters.none();
+        });
+    }
+
+    private BranchGradients backward(Matrix dOutput, Function<Matrix, Parameters> parameters) {
         Backend backend = tokens.backend();
         KernelChecks.owner("dOutput", dOutput, backend);
         KernelChecks.shape("dOutput", dOutput, tokens.rows(), tokens.columns(), "shape of the output");
@@ -88,7 +107,7 @@ final class GatedPass implements MergePass {
             List<Matrix> dShared = List.copyOf(made);
             Matrix dTokens = backend.matmul(dZ, merge.gate());
             made.add(dTokens);
-            Parameters dGate = Parameters.of(GatedMerge.GATE, backend.matmulTransA(dZ, tokens));
+            Parameters dGate = parameters.apply(dZ);
             return new BranchGradients(dOutput.share(), dShared, Optional.of(dTokens), dGate);
         } catch (RuntimeException | Error e) {
             made.forEach(Matrix::close);

@@ -85,6 +85,6 @@ public sealed interface MergeConvention extends OutputMerge permits ScaledMerge,
                     "true for a gate for each shared expert or false for one on all (merge.convention = sigmoid-gated)",
                     "absent");
         }
-        return GatedMerge.random(experts, ExpertShape.routed(preset).hiddenSize(), score, backend, seed);
+        return GatedMerge.random(experts, ExpertShape.tokenWidth(preset), score, backend, seed);
     }
 }

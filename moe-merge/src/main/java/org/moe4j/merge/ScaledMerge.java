@@ -3,6 +3,7 @@ package org.moe4j.merge;
 import java.util.List;
 import java.util.Set;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.MergePass;
@@ -137,6 +138,22 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, P
     @Override
     public void requireFits(Router router, Experts routed, List<Experts> shared) {
         presumption.requireLayer(this, router, routed, shared);
+    }
+
+    /**
+     * {@inheritDoc}
+     *
+     * <p>A convention of Table 37 weighs what experts return, by weights that add up to 1: it refuses weights on the input.
+     */
+    @Override
+    public void requirePlace(WeightPlace place) {
+        if (place == WeightPlace.INPUT && presumption instanceof Presumption.UnitSum) {
+            throw Require.expected(
+                    "merge",
+                    "a convention for weights on the input (experts.weightPlace = input)",
+                    "merge.convention = " + name,
+                    "choose merge.convention = sum, or experts.weightPlace = output");
+        }
     }
 
     /**

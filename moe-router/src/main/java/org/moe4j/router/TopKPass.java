@@ -2,6 +2,7 @@ package org.moe4j.router;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
@@ -170,14 +171,7 @@ public final class TopKPass implements RouterPass, RoutedTokens {
      */
     @Override
     public Gradients backward(double[] dWeights, double[] dLogits) {
-        Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
-        int numbers = routing.tokens() * config.experts();
-        if (dLogits.length != 0) {
-            Require.count("dLogits", dLogits.length, numbers, "numbers (T x E)");
-        }
-        double[] all = dLogits.length == 0 ? new double[numbers] : dLogits.clone();
-        addLogitGradients(dWeights, all);
-        addLossGradients(all);
+        double[] all = allLogitGradients(dWeights, dLogits);
         Backend backend = weight.backend();
         try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
             Matrix dWeight = backend.matmulTransA(dAll, tokens);
@@ -187,6 +181,38 @@ public final class TopKPass implements RouterPass, RoutedTokens {
             }
             return new Gradients(backend.matmul(dAll, weight), dParameters);
         }
+    }
+
+    @Override
+    public Matrix backward(double[] dWeights, double[] dLogits, Set<String> wanted, Parameters into) {
+        double[] all = allLogitGradients(dWeights, dLogits);
+        Backend backend = weight.backend();
+        try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
+            if (wanted.contains("weight")) {
+                try (Matrix dWeight = backend.matmulTransA(dAll, tokens)) {
+                    backend.accumulate(1, into.get("weight"), 0, dWeight);
+                }
+            }
+            if (wanted.contains("bias")) {
+                try (Matrix dBias = backend.matrix(1, config.experts(), rowSum(all))) {
+                    backend.accumulate(1, into.get("bias"), 0, dBias);
+                }
+            }
+            return backend.matmul(dAll, weight);
+        }
+    }
+
+    /** Through weights and losses, and what the caller gives. */
+    private double[] allLogitGradients(double[] dWeights, double[] dLogits) {
+        Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
+        int numbers = routing.tokens() * config.experts();
+        if (dLogits.length != 0) {
+            Require.count("dLogits", dLogits.length, numbers, "numbers (T x E)");
+        }
+        double[] all = dLogits.length == 0 ? new double[numbers] : dLogits.clone();
+        addLogitGradients(dWeights, all);
+        addLossGradients(all);
+        return all;
     }
 
     private void addLossGradients(double[] dLogits) {

@@ -2,6 +2,7 @@ package org.moe4j.core.expert;
 
 import java.util.Collections;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
@@ -28,19 +29,49 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
         Require.atLeast("intermediateSize", intermediateSize, 1);
     }
 
+    private static final Set<String> KEYS =
+            Set.of("count", "hiddenSize", "intermediateSize", "latentSize", "weightPlace");
+
     /**
-     * The routed experts of a preset, from its section {@code experts}.
+     * Width of the tokens of a preset's layer, from its section {@code experts}: what router, shared experts and merge see.
+     *
+     * @param preset the model's layer
+     * @return D
+     */
+    public static int tokenWidth(Preset preset) {
+        PresetSection section = preset.section("experts");
+        section.rejectUnknown(KEYS);
+        return section.positive("hiddenSize");
+    }
+
+    /**
+     * The latent size of a preset's layer, from its key {@code experts.latentSize}: width of the tokens that routed experts see
+     * between two projections.
+     *
+     * @param preset the model's layer
+     * @return L; empty for a model whose experts see the full width
+     */
+    public static OptionalInt latentSize(Preset preset) {
+        PresetSection section = preset.section("experts");
+        section.rejectUnknown(KEYS);
+        return section.has("latentSize") ? OptionalInt.of(section.positive("latentSize")) : OptionalInt.empty();
+    }
+
+    /**
+     * The routed experts of a preset, from its section {@code experts}. With a key {@code latentSize} that is the hidden size of
+     * these experts, instead of {@link #tokenWidth}.
      *
      * @param preset the model's layer
      * @return their shape
      */
     public static ExpertShape routed(Preset preset) {
         PresetSection section = preset.section("experts");
-        section.rejectUnknown(Set.of("count", "hiddenSize", "intermediateSize"));
-        return section.checked(
+        section.rejectUnknown(KEYS);
+        ExpertShape full = section.checked(
                 "",
                 () -> new ExpertShape(
                         section.integer("count"), section.integer("hiddenSize"), section.integer("intermediateSize")));
+        return new ExpertShape(full.count, latentSize(preset).orElse(full.hiddenSize), full.intermediateSize);
     }
 
     /**
@@ -66,7 +97,7 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
         if (total > Integer.MAX_VALUE) {
             throw section.wrong("intermediateSize", "a total width below 2^31", total + " in all");
         }
-        int hidden = routed(preset).hiddenSize();
+        int hidden = tokenWidth(preset);
         if (!section.flag("apart", false)) {
             return List.of(new ExpertShape(1, hidden, (int) total));
         }

@@ -1,6 +1,5 @@
 package org.moe4j.core.layer;
 
-import java.util.OptionalInt;
 import java.util.SplittableRandom;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
@@ -8,8 +7,6 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
-import org.moe4j.core.preset.Preset;
-import org.moe4j.core.preset.PresetSection;
 
 /**
  * The routed experts work in a narrower, latent space: {@code R = combine(experts(X · downᵀ)) · upᵀ}. Router, shared experts and
@@ -65,17 +62,6 @@ public final class LatentProjections implements AutoCloseable {
                 Matrix up = out.draw(backend, hiddenSize, latentSize, seeds.nextLong())) {
             return of(down, up);
         }
-    }
-
-    /**
-     * The latent size of a preset, from its key {@code experts.latentSize}.
-     *
-     * @param preset the model's layer
-     * @return L; empty for a model whose experts see the full width
-     */
-    public static OptionalInt latentSize(Preset preset) {
-        PresetSection section = preset.section("experts");
-        return section.has("latentSize") ? OptionalInt.of(section.positive("latentSize")) : OptionalInt.empty();
     }
 
     /**

@@ -132,7 +132,7 @@ public final class Preset {
 
     /**
      * The same conventions at another size: what tests and benchmarks run. The shared width keeps its ratio to the
-     * routed one, rounded, at least 1.
+     * routed one and the latent size its ratio to the hidden size, rounded, at least 1.
      *
      * @param hiddenSize D
      * @param intermediateSize F
@@ -142,20 +142,25 @@ public final class Preset {
         Require.atLeast("hiddenSize", hiddenSize, 1);
         Require.atLeast("intermediateSize", intermediateSize, 1);
         Map<String, String> scaled = new TreeMap<>();
-        PresetSection shared = section("shared");
-        if (shared.has("intermediateSize")) {
-            int width = shared.positive("intermediateSize");
-            double ratio = (double) width / section("experts").positive("intermediateSize");
-            long size = Math.max(1, Math.round(ratio * intermediateSize));
-            if (size > Integer.MAX_VALUE) {
-                throw Require.expected(
-                        "intermediateSize", "one that keeps shared.intermediateSize below 2^31", intermediateSize);
-            }
-            scaled.put("shared.intermediateSize", Long.toString(size));
-        }
+        scale(scaled, "shared", "intermediateSize", "intermediateSize", intermediateSize);
+        scale(scaled, "experts", "latentSize", "hiddenSize", hiddenSize);
         scaled.put("experts.hiddenSize", Integer.toString(hiddenSize));
         scaled.put("experts.intermediateSize", Integer.toString(intermediateSize));
         return new Preset(values.with(scaled));
+    }
+
+    /** A size that keeps its ratio to one of the routed experts, where the file has it. */
+    private void scale(Map<String, String> scaled, String owner, String key, String reference, int changed) {
+        PresetSection section = section(owner);
+        if (!section.has(key)) {
+            return;
+        }
+        double ratio = (double) section.positive(key) / section("experts").positive(reference);
+        long size = Math.max(1, Math.round(ratio * changed));
+        if (size > Integer.MAX_VALUE) {
+            throw Require.expected(reference, "one that keeps " + owner + "." + key + " below 2^31", changed);
+        }
+        scaled.put(owner + "." + key, Long.toString(size));
     }
 
     @Override
