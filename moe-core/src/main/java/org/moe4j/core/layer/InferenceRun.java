@@ -15,8 +15,8 @@ record InferenceRun(LayerParts parts) {
 
     /** Tokens and output (T×D), checked; the output is a buffer. */
     void run(Matrix tokens, Matrix output) {
-        Admission admission = Admission.of(
-                parts.router().routing(tokens, RoutingContext.plain()), parts.capacity(), List.of());
+        Admission admission =
+                Admission.of(parts.router().routing(tokens, RoutingContext.plain()), parts.capacity(), List.of());
         int chunk = chunk();
         for (int from = 0; from < tokens.rows(); from += chunk) {
             int to = Math.min(tokens.rows(), from + chunk);

@@ -139,8 +139,8 @@ public final class MoeLayer implements AutoCloseable {
             Optional<Matrix> factors = jitterFactors(tokens, context).map(made::add);
             Matrix kept = made.add(kept(tokens, factors));
             RouterPass router = parts.router().route(kept, context);
-            DispatchPlan plan = DispatchPlan.of(
-                    Admission.of(router.routing(), parts.capacity(), context.sequenceLengths()));
+            DispatchPlan plan =
+                    DispatchPlan.of(Admission.of(router.routing(), parts.capacity(), context.sequenceLengths()));
             RoutedPass routed = made.add(parts.routed().forward(kept, plan));
             Optional<SharedPass> shared = parts.shared().map(branch -> branch.forward(kept, routed.output()));
             MoePass pass = new MoePass(kept, factors, router, routed, shared, shapes);

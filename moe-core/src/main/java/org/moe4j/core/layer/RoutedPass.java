@@ -70,7 +70,8 @@ record RoutedPass(
                 Matrix dInputs = sink.experts(expert, dRows);
                 Matrix dWeighted = plan.dispatchBackward(dInputs);
                 Matrix dRouter = router.apply(inputWeights(tokens, dOutput, dWeighted));
-                Matrix dProjected = backend.scaleRows(dWeighted, RoutedBranch.weights(plan.admission(), 0, tokens.rows()));
+                Matrix dProjected =
+                        backend.scaleRows(dWeighted, RoutedBranch.weights(plan.admission(), 0, tokens.rows()));
                 Matrix dTokens = projection(tokens, dProjected, dOutput, sink)) {
             return backend.add(dTokens, dRouter);
         }
