@@ -34,6 +34,7 @@ final class ConventionsNamesTest {
             "org.moe4j.merge.",
             "org.moe4j.core.dispatch.",
             "org.moe4j.core.expert.",
+            "org.moe4j.core.layer.",
             "org.moe4j.core.nd4j.",
             "org.moe4j.bench.docs.",
             "java.lang.");
@@ -81,8 +82,10 @@ final class ConventionsNamesTest {
             "shared.apart = true\n",
             "merge.score",
             SHARED_ROUTER,
-            "capacity.rounding",
-            "capacity.factor = 1\n");
+            "capacity.scope = groups",
+            "capacity.rows = 1\ncapacity.groupSize = 1\n");
+
+    private static final String CAPACITY = "capacity.factor = 1\ncapacity.rounding = down\n";
 
     @TempDir
     Path folder;
@@ -121,7 +124,8 @@ final class ConventionsNamesTest {
     /** The base with the setting and what it needs; a later line takes the place of an earlier one with its key. */
     private Path file(String setting) throws IOException {
         String key = setting.substring(0, setting.indexOf(' '));
-        String beside = BESIDE.getOrDefault(setting, BESIDE.getOrDefault(key, ""));
+        String beside =
+                BESIDE.getOrDefault(setting, BESIDE.getOrDefault(key, key.startsWith("capacity.") ? CAPACITY : ""));
         Map<String, String> lines = new TreeMap<>();
         (BASE + beside + setting).lines().forEach(line -> lines.put(line.substring(0, line.indexOf(' ')), line));
         return Files.write(folder.resolve("page.properties"), lines.values());

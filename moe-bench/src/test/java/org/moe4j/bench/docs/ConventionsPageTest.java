@@ -22,6 +22,7 @@ final class ConventionsPageTest {
             ChoiceExamples.all(),
             GroupExamples.all(),
             WeightExamples.all(),
+            CapacityExamples.all(),
             LayerExamples.all(),
             MergeExamples.all());
 

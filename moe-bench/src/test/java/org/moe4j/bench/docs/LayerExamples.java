@@ -2,7 +2,6 @@ package org.moe4j.bench.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
@@ -10,7 +9,6 @@ import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.dispatch.Capacity;
-import org.moe4j.core.dispatch.Capacity.Rounding;
 import org.moe4j.core.dispatch.DispatchPlan;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.expert.SwiGluExperts;
@@ -27,51 +25,10 @@ final class LayerExamples {
 
     static Map<String, Consumer<Example>> all() {
         return Map.of(
-                "Capacity and who is dropped", LayerExamples::capacity,
                 "Which projection is which, and how it is stored", LayerExamples::projections,
                 "Where the weight is applied", LayerExamples::whereTheWeightIsApplied,
                 "How outputs are added", LayerExamples::added,
                 "Cases at the edge", LayerExamples::edge);
-    }
-
-    private static void capacity(Example example) {
-        double[] sizes = example.given("T = 10, K = 2, E = 8, factor 1");
-        Routing routing = toFirstExperts((int) sizes[0], (int) sizes[1], (int) sizes[2]);
-        example.theirs("20/8 = 2.5", 20, 8, 20.0 / 8);
-        example.ours("so C = 3", rows(routing, sizes[3], Rounding.UP), 3);
-        example.ours("rounded down 2", rows(routing, sizes[3], Rounding.DOWN), 2);
-        example.theirs("a multiple of 8 from there, 8", 8, Math.ceil(2 / 8.0) * 8);
-        double[] weights = example.given("weights 0.1, 0.2, 0.3, 0.4");
-        Routing four = Routing.of(1, 1, new int[4], weights);
-        double factor = example.givenOne("with C = 3") / 4;
-        assertThat(DispatchPlan.of(four, Capacity.factor(factor)).rows()).containsExactly(0, 1, 2);
-        example.theirs("(0.4 is dropped)", weights[3]);
-        example.theirs("(0.1 is dropped)", weights[0]);
-        double[] small = example.given("T = 3 with K = 1");
-        Routing three = toFirstExperts((int) small[0], (int) small[1], 8);
-        example.theirs("3/8", three.slots(), three.experts());
-        example.ours("up to 1", rows(three, 1, Rounding.UP), 1);
-        example.theirs("it is 0", Math.floor(3 / 8.0));
-        assertThat(DispatchPlan.of(three, Capacity.factor(1, Rounding.DOWN)).dropped())
-                .isZero();
-        double[] awkward = example.given("Factor 1.1 with 100 assignments and 10 experts");
-        Routing hundred = toFirstExperts((int) awkward[1], 1, (int) awkward[2]);
-        example.theirs("⌈10·1.1", 10, awkward[0]);
-        example.ours("= 11", rows(hundred, awkward[0], Rounding.UP), 11);
-        double product = awkward[0] * awkward[1];
-        assertThat(product).isGreaterThan(110);
-        example.theirs("1.1·100 is a little above 110, and C = 12", 1.1, 100, 110, Math.ceil(product / 10));
-    }
-
-    private static double rows(Routing routing, double factor, Rounding rounding) {
-        return Capacity.factor(factor, rounding).rowsPerExpert(routing.tokens(), routing.slots(), routing.experts());
-    }
-
-    /** Every token to the first K experts. */
-    private static Routing toFirstExperts(int tokens, int topK, int experts) {
-        int[] indices = new int[tokens * topK];
-        Arrays.setAll(indices, slot -> slot % topK);
-        return Routing.of(experts, topK, indices, new double[tokens * topK]);
     }
 
     private static void projections(Example example) {
