@@ -24,6 +24,7 @@ record LayerCase(
         Shared shared,
         MergeWords merge,
         Optional<CapacityWords> capacity,
+        Training training,
         Map<String, Numbers> parameters,
         Numbers tokens,
         Numbers dOutput) {
@@ -50,6 +51,11 @@ record LayerCase(
         int width() {
             return widths.stream().mapToInt(width -> width).sum();
         }
+    }
+
+    /** What a layer is trained with, and one call in training. */
+    record Training(NoiseWords noise, List<LossWords> losses, Situation situation, Draws draws) {
+        static final Training NONE = new Training(NoiseWords.NONE, List.of(), Situation.PLAIN, Draws.NONE);
     }
 
     /** A matrix of plain numbers. */
@@ -86,14 +92,38 @@ record LayerCase(
         return of(parameters, otherTokens, otherGradient);
     }
 
-    private LayerCase of(Map<String, Numbers> all, Numbers itsTokens, Numbers itsGradient) {
-        Sizes itsSizes = new Sizes(itsTokens.rows(), sizes.hidden(), sizes.width());
-        return new LayerCase(name, itsSizes, router, routed, shared, merge, capacity, all, itsTokens, itsGradient);
+    /** The same with the random numbers of a call. */
+    LayerCase with(Draws draws) {
+        Training drawn = new Training(training.noise(), training.losses(), training.situation(), draws);
+        return new LayerCase(name, sizes, router, routed, shared, merge, capacity, drawn, parameters, tokens, dOutput);
     }
 
-    /** The same with another router and without a capacity. */
-    LayerCase dropless(RouterWords other) {
-        return new LayerCase(name, sizes, other, routed, shared, merge, Optional.empty(), parameters, tokens, dOutput);
+    /** The same in a plain call. */
+    LayerCase plain() {
+        Training plain = new Training(training.noise(), training.losses(), Situation.PLAIN, Draws.NONE);
+        return new LayerCase(name, sizes, router, routed, shared, merge, capacity, plain, parameters, tokens, dOutput);
+    }
+
+    private LayerCase of(Map<String, Numbers> all, Numbers itsTokens, Numbers itsGradient) {
+        Sizes itsSizes = new Sizes(itsTokens.rows(), sizes.hidden(), sizes.width());
+        return new LayerCase(
+                name, itsSizes, router, routed, shared, merge, capacity, training, all, itsTokens, itsGradient);
+    }
+
+    /** The same with another router, without capacity, noise and losses. */
+    LayerCase bare(RouterWords other) {
+        return new LayerCase(
+                name,
+                sizes,
+                other,
+                routed,
+                shared,
+                merge,
+                Optional.empty(),
+                Training.NONE,
+                parameters,
+                tokens,
+                dOutput);
     }
 
     /** Whether another router would select other experts for some token. */
@@ -109,6 +139,7 @@ record LayerCase(
 
     @Override
     public String toString() {
-        return name + ": " + sizes + ", " + router + ", " + routed + ", " + merge + " with " + shared + ", " + capacity;
+        return name + ": " + sizes + ", " + router + ", " + routed + ", " + merge + " with " + shared + ", " + capacity
+                + ", " + training.noise() + ", " + training.losses() + " in " + training.situation();
     }
 }

@@ -45,30 +45,41 @@ final class LayerChecks {
         double[] expected = TokenwiseLayer.output(c);
         double allowed = bound(backend, c) * FiniteDifferences.norm(expected);
         try (Matrix tokens = c.tokens().on(backend);
-                MoePass pass = layer.forward(tokens);
+                MoePass pass = layer.forward(tokens, LibraryLayer.context(c));
                 Matrix forward = pass.output();
                 Matrix apply = layer.apply(tokens)) {
             assertThat(distance(forward.toArray(), expected))
                     .as("forward of %s", c)
                     .isLessThanOrEqualTo(allowed);
-            assertThat(distance(apply.toArray(), expected)).as("apply of %s", c).isLessThanOrEqualTo(allowed);
-            double[][] r = TokenwiseLayer.routedCoefficients(c);
-            for (int t = 0; t < r.length; t++) {
-                double[] actual = new double[c.router().experts()];
-                for (int rank = 0; rank < c.router().topK(); rank++) {
-                    actual[pass.routing().expert(t, rank)] = pass.coefficients().routed(t, rank);
-                }
-                assertThat(distance(actual, r[t]))
-                        .as("routed coefficients of token %d of %s", t, c)
-                        .isLessThanOrEqualTo(bound(backend, c)
-                                * c.router().scale()
-                                * c.router().topK());
-                double[] s = TokenwiseMerge.sharedCoefficients(c, t);
-                for (int i = 0; i < s.length; i++) {
-                    assertThat(Math.abs(pass.coefficients().shared(t, i) - s[i]))
-                            .as("shared coefficient %d of token %d of %s", i, t, c)
-                            .isLessThanOrEqualTo(bound(backend, c));
-                }
+            double[] inPlainCall = c.training().situation().isPlain() ? expected : TokenwiseLayer.output(c.plain());
+            assertThat(distance(apply.toArray(), inPlainCall))
+                    .as("apply of %s", c)
+                    .isLessThanOrEqualTo(allowed);
+            coefficients(c, pass, backend);
+        }
+    }
+
+    private static void coefficients(LayerCase c, MoePass pass, Backend backend) {
+        double[][] r = TokenwiseLayer.routedCoefficients(c);
+        double[] passed = TokenwiseRoutes.of(c).passed();
+        double factor = TokenwiseMerge.routedFactor(c);
+        double allowed = bound(backend, c) * c.router().scale() * c.router().topK();
+        for (int t = 0; t < r.length; t++) {
+            double[] actual = new double[c.router().experts()];
+            for (int rank = 0; rank < pass.routing().count(t); rank++) {
+                actual[pass.routing().expert(t, rank)] = pass.coefficients().routed(t, rank);
+            }
+            assertThat(distance(actual, r[t]))
+                    .as("routed coefficients of token %d of %s", t, c)
+                    .isLessThanOrEqualTo(allowed);
+            assertThat(Math.abs(pass.coefficients().passed(t) - factor * passed[t]))
+                    .as("coefficient of token %d itself of %s", t, c)
+                    .isLessThanOrEqualTo(allowed);
+            double[] s = TokenwiseMerge.sharedCoefficients(c, t);
+            for (int i = 0; i < s.length; i++) {
+                assertThat(Math.abs(pass.coefficients().shared(t, i) - s[i]))
+                        .as("shared coefficient %d of token %d of %s", i, t, c)
+                        .isLessThanOrEqualTo(bound(backend, c));
             }
         }
     }
@@ -78,7 +89,7 @@ final class LayerChecks {
         Map<String, double[]> arrays = new HashMap<>();
         try (Matrix tokens = c.tokens().on(backend);
                 Matrix dOutput = c.dOutput().on(backend);
-                MoePass pass = layer.forward(tokens);
+                MoePass pass = layer.forward(tokens, LibraryLayer.context(c));
                 Gradients gradients = pass.backward(dOutput)) {
             pass.output().close();
             arrays.put("tokens", gradients.input().toArray());
@@ -120,7 +131,10 @@ final class LayerChecks {
             boolean routesMove = name.equals("tokens") || name.startsWith("router.");
             ToDoubleFunction<double[]> loss = at -> {
                 LayerCase moved = c.with(name, at);
-                return loss(moved, TokenwiseLayer.output(moved, routesMove ? TokenwiseRoutes.of(moved) : routes));
+                return loss(
+                        moved,
+                        TokenwiseLayer.output(moved, routesMove ? TokenwiseRoutes.of(moved) : routes),
+                        routesMove);
             };
             double[] numeric = FiniteDifferences.gradient(loss, c.number(name).values());
             assertThat(FiniteDifferences.worst(gradient, numeric, norm))
@@ -144,8 +158,8 @@ final class LayerChecks {
         return true;
     }
 
-    private static double loss(LayerCase c, double[] output) {
-        double sum = 0;
+    private static double loss(LayerCase c, double[] output, boolean routesMove) {
+        double sum = routesMove ? TokenwiseRoutes.losses(c) : 0;
         for (int i = 0; i < output.length; i++) {
             sum += output[i] * c.dOutput().values()[i];
         }

@@ -5,12 +5,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.SplittableRandom;
-import org.moe4j.bench.layer.CapacityWords.Rows;
 import org.moe4j.bench.layer.LayerCase.Numbers;
 import org.moe4j.bench.layer.LayerCase.Routed;
 import org.moe4j.bench.layer.LayerCase.Shared;
 import org.moe4j.bench.layer.LayerCase.Sizes;
+import org.moe4j.bench.layer.LayerCase.Training;
 
 /** Random layers from seeds. */
 final class LayerDraw {
@@ -72,10 +73,9 @@ final class LayerDraw {
             widths.add(random.nextInt(low, high));
         }
         Shared shared = new Shared(ExpertWords.SWIGLU, List.copyOf(widths));
-        Optional<CapacityWords> capacity = random.nextInt(3) == 0
-                ? Optional.of(
-                        CapacityWords.of(Rows.of(random.nextDouble(0.3, 1.5), random.nextBoolean() ? "up" : "down")))
-                : Optional.empty();
+        Optional<CapacityWords> capacity =
+                random.nextInt(5) < 2 ? Optional.of(CapacityDraw.draw(random, router)) : Optional.empty();
+        Situation situation = situation(random, tokens);
         return new LayerCase(
                 "seed " + seed,
                 sizes,
@@ -84,9 +84,20 @@ final class LayerDraw {
                 shared,
                 merge,
                 capacity,
+                new Training(NoiseWords.NONE, List.of(), situation, Draws.NONE),
                 parameters(random, 1, sizes, router, Routed.SWIGLU, shared, merge),
                 normal(random, tokens, sizes.hidden(), 1),
                 normal(random, tokens, sizes.hidden(), 1));
+    }
+
+    /** In every other case sequences, one of them perhaps empty. */
+    private static Situation situation(SplittableRandom random, int tokens) {
+        if (random.nextBoolean()) {
+            return Situation.PLAIN;
+        }
+        int first = random.nextInt(0, tokens + 1);
+        int second = random.nextInt(first, tokens + 1);
+        return new Situation(List.of(first, second - first, tokens - second), List.of(), OptionalLong.empty());
     }
 
     /** Random parameters of a layer, under the names of the library; the router's weight with the given deviation. */

@@ -2,9 +2,11 @@ package org.moe4j.bench.layer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.moe4j.bench.layer.CapacityWords.Rows;
 import org.moe4j.bench.layer.RouterWords.Weighing;
 
 /** The random cases are what they are meant to be: the draw leaves none of the required kinds out. */
@@ -21,7 +23,7 @@ class LayerDrawTest {
             countSelection(c);
         }
         assertThat(seen)
-                .hasSize(55)
+                .hasSize(76)
                 .allSatisfy((kind, number) -> assertThat(number).as(kind).isGreaterThanOrEqualTo(5));
         assertThat(excluded[0]).as("draws refused for being near a tie").isLessThan(LayerGradientTest.CASES);
     }
@@ -41,7 +43,7 @@ class LayerDrawTest {
         count("D not a multiple of 8", s.hidden() % 8 != 0);
         count("F not a multiple of 8", s.width() % 8 != 0);
         count("capacity", c.capacity().isPresent());
-        c.capacity().ifPresent(words -> count("capacity rounded " + words.rows().rounding(), true));
+        c.capacity().ifPresent(words -> countCapacity(c, words));
         count("without shared expert", c.shared().widths().isEmpty());
         count("several shared experts", c.shared().widths().size() > 1);
         count(c.merge().toString(), true);
@@ -49,6 +51,32 @@ class LayerDrawTest {
                 "several gates",
                 c.merge().convention().equals("sigmoid-gated")
                         && c.shared().widths().size() > 1);
+    }
+
+    private void countCapacity(LayerCase c, CapacityWords words) {
+        Rows rows = words.rows();
+        count("rows given", rows.fixed() > 0);
+        count("rows rounded " + rows.rounding(), rows.fixed() == 0);
+        count("share of " + rows.share(), rows.fixed() == 0);
+        count("minimum", rows.minimum() > 0);
+        count("multiple", rows.multipleOf() > 1);
+        count("zero rows: " + rows.zeroRows(), rows.fixed() == 0 && rows.minimum() == 0);
+        count("scope " + words.scope().replaceFirst("[0-9]+", "groups"), true);
+        int tokens = c.sizes().tokens();
+        double[][] kept = TokenwiseRoutes.of(c).weights();
+        int assignments = TokenwiseRoutes.choices(c).stream()
+                .mapToInt(each -> each.experts().length)
+                .sum();
+        long taken = Arrays.stream(kept)
+                .flatMapToDouble(Arrays::stream)
+                .filter(each -> each != 0)
+                .count();
+        count("drops by " + words.order(), taken < assignments);
+        count("drops with weights " + words.keptWeights(), taken < assignments);
+        long served = Arrays.stream(kept)
+                .filter(token -> Arrays.stream(token).sum() != 0)
+                .count();
+        count("unserved tokens: " + words.unserved(), served < tokens);
     }
 
     private void countWeights(RouterWords router) {

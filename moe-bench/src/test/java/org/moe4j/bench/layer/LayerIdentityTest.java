@@ -63,7 +63,7 @@ class LayerIdentityTest {
     private static LayerCase withoutOpinion(LayerCase c) {
         Numbers weight = c.parameters().get("router.weight");
         LayerCase flat =
-                c.dropless(c.router().withoutSelectionBias()).with("router.weight", new double[weight.values().length]);
+                c.bare(c.router().withoutSelectionBias()).with("router.weight", new double[weight.values().length]);
         return c.router().logitBias()
                 ? flat.with("router.bias", new double[c.router().experts()])
                 : flat;

@@ -4,17 +4,18 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.moe4j.bench.layer.RouterWords.Groups;
 import org.moe4j.bench.layer.RouterWords.Weighing;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.dispatch.Capacity;
-import org.moe4j.core.dispatch.Capacity.Rounding;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.expert.SwiGluWeights;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.OutputMerge;
+import org.moe4j.core.layer.RoutingContext;
+import org.moe4j.core.layer.RowMask;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.merge.ActiveWidths;
@@ -45,7 +46,7 @@ final class LibraryLayer {
         }
         MoeLayer layer = MoeLayer.of(router(c, backend), SwiGluExperts.of(bank));
         layer = c.capacity().isPresent()
-                ? layer.withCapacity(capacity(c.capacity().get()))
+                ? layer.withCapacity(LibraryCapacity.of(c.capacity().get()))
                 : layer;
         if (c.merge().convention().equals("none")) {
             return layer;
@@ -55,6 +56,15 @@ final class LibraryLayer {
             shared.add(SwiGluExperts.of(List.of(expert(c, backend, "shared." + i))));
         }
         return layer.withShared(new SharedBranch(shared, merge(c, backend)));
+    }
+
+    /** What the library is told of a call beside the tokens. */
+    static RoutingContext context(LayerCase c) {
+        Situation situation = c.training().situation();
+        boolean[] valid = new boolean[c.sizes().tokens()];
+        situation.valid(valid.length).forEach(t -> valid[t] = true);
+        Optional<RowMask> mask = situation.padding().isEmpty() ? Optional.empty() : Optional.of(RowMask.of(valid));
+        return new RoutingContext(mask, situation.lengths(), situation.noiseSeed());
     }
 
     /** All parameters of a case, to be put into a layer that was made elsewhere. */
@@ -135,11 +145,6 @@ final class LibraryLayer {
             case "floor" -> EpsilonPlace.FLOOR;
             default -> throw new IllegalArgumentException("place " + word);
         };
-    }
-
-    private static Capacity capacity(CapacityWords words) {
-        return Capacity.factor(
-                words.rows().factor(), words.rows().rounding().equals("down") ? Rounding.DOWN : Rounding.UP);
     }
 
     private static OutputMerge merge(LayerCase c, Backend backend) {

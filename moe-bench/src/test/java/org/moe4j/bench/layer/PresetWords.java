@@ -20,6 +20,7 @@ import org.moe4j.bench.layer.LayerCase.Numbers;
 import org.moe4j.bench.layer.LayerCase.Routed;
 import org.moe4j.bench.layer.LayerCase.Shared;
 import org.moe4j.bench.layer.LayerCase.Sizes;
+import org.moe4j.bench.layer.LayerCase.Training;
 import org.moe4j.bench.layer.RouterWords.Groups;
 import org.moe4j.bench.layer.RouterWords.Weighing;
 
@@ -69,6 +70,7 @@ final class PresetWords {
                 shared,
                 merge,
                 capacity,
+                Training.NONE,
                 LayerDraw.parameters(
                         random, 1 / Math.sqrt(sizes.hidden()), sizes, router, Routed.SWIGLU, shared, merge),
                 new Numbers(0, sizes.hidden(), new double[0]),
@@ -149,9 +151,22 @@ final class PresetWords {
     }
 
     private Optional<CapacityWords> capacity() {
-        double factor = number("capacity.factor", 0);
-        String rounding = word("capacity.rounding", "up");
-        return factor == 0 ? Optional.empty() : Optional.of(CapacityWords.of(Rows.of(factor, rounding)));
+        Rows rows = new Rows(
+                (int) number("capacity.rows", 0),
+                number("capacity.factor", 0),
+                word("capacity.share", "assignments"),
+                word("capacity.rounding", "up"),
+                (int) number("capacity.minimum", 0),
+                (int) number("capacity.multipleOf", 1),
+                word("capacity.zeroRows", "no-limit"));
+        String scope = word("capacity.scope", "batch");
+        CapacityWords words = new CapacityWords(
+                rows,
+                scope.equals("groups") ? word("capacity.groupSize", "") : scope,
+                word("capacity.order", "position"),
+                word("capacity.keptWeights", "unchanged"),
+                word("capacity.unserved", "zero"));
+        return rows.fixed() == 0 && rows.factor() == 0 ? Optional.empty() : Optional.of(words);
     }
 
     private String word(String key, String absent) {

@@ -116,21 +116,32 @@ final class TokenwiseCapacity {
     }
 
     /**
-     * The smallest distance of two tokens' numbers that the order depends on; infinite when it depends on none. Weights that
-     * are one number in every precision, as those of a single renormalised expert, have nothing to flip.
+     * The smallest distance of two numbers of one expert that the order depends on, whatever the groups; infinite when it
+     * depends on none.
      */
-    static double gap(CapacityWords words, List<Choice> choices) {
-        DoubleStream compared =
-                switch (words.order()) {
-                    case "weight" -> choices.stream().flatMapToDouble(choice -> DoubleStream.of(choice.weights()));
-                    case "batch-priority" -> choices.stream().mapToDouble(TokenwiseCapacity::largest);
-                    default -> DoubleStream.empty();
-                };
-        double[] sorted = compared.sorted().toArray();
+    static double gap(CapacityWords words, List<Choice> choices, int experts) {
         double gap = Double.POSITIVE_INFINITY;
-        for (int i = 1; i < sorted.length; i++) {
-            gap = Math.min(gap, sorted[i] - sorted[i - 1]);
+        for (int e = 0; e < experts; e++) {
+            double[] sorted = compared(words, choices, e).sorted().toArray();
+            for (int i = 1; i < sorted.length; i++) {
+                gap = Math.min(gap, sorted[i] - sorted[i - 1]);
+            }
         }
         return gap;
+    }
+
+    private static DoubleStream compared(CapacityWords words, List<Choice> choices, int expert) {
+        DoubleStream.Builder numbers = DoubleStream.builder();
+        for (Choice choice : choices) {
+            for (int rank = 0; rank < choice.experts().length; rank++) {
+                if (choice.experts()[rank] == expert && words.order().equals("weight")) {
+                    numbers.add(choice.weights()[rank]);
+                }
+                if (choice.experts()[rank] == expert && words.order().equals("batch-priority")) {
+                    numbers.add(largest(choice));
+                }
+            }
+        }
+        return numbers.build();
     }
 }

@@ -79,9 +79,10 @@ class TokenwiseCapacityTest {
 
     @Test
     void theGapIsThatOfWhatIsCompared() {
-        assertThat(TokenwiseCapacity.gap(fixed(1, "position"), CHOICES)).isInfinite();
-        assertThat(TokenwiseCapacity.gap(fixed(1, "choice"), CHOICES)).isInfinite();
-        assertThat(TokenwiseCapacity.gap(fixed(1, "batch-priority"), CHOICES)).isEqualTo(0.125);
-        assertThat(TokenwiseCapacity.gap(fixed(1, "weight"), CHOICES)).isEqualTo(0.0625);
+        assertThat(TokenwiseCapacity.gap(fixed(1, "position"), CHOICES, 3)).isInfinite();
+        assertThat(TokenwiseCapacity.gap(fixed(1, "choice"), CHOICES, 3)).isInfinite();
+        assertThat(TokenwiseCapacity.gap(fixed(1, "batch-priority"), CHOICES, 3))
+                .isEqualTo(0.125);
+        assertThat(TokenwiseCapacity.gap(fixed(1, "weight"), CHOICES, 3)).isEqualTo(0.125);
     }
 }

@@ -75,7 +75,7 @@ final class TokenwiseExpert {
         return switch (words.activation()) {
             case "relu" -> Math.max(0, up);
             case "relu-squared" -> Math.max(0, up) * Math.max(0, up);
-            case "gelu-exact" -> up * (1 + erf(up / Math.sqrt(2))) / 2;
+            case "gelu-exact" -> up * Plain.normal(up);
             case "gelu-tanh" -> {
                 double inner = Math.sqrt(2 / Math.PI) * (up + 0.044715 * up * up * up);
                 yield up * (1 + StrictMath.tanh(inner)) / 2;
@@ -94,19 +94,5 @@ final class TokenwiseExpert {
 
     private static double sigmoid(double z) {
         return 1 / (1 + StrictMath.exp(-z));
-    }
-
-    /** {@code 2/√π · exp(−x²) · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·5·…·(2n + 1))}, whose terms have one sign; beyond 6 it is 1 in double. */
-    static double erf(double x) {
-        if (Math.abs(x) > 6) {
-            return Math.signum(x);
-        }
-        double term = x;
-        double sum = x;
-        for (int n = 1; n < 200; n++) {
-            term *= 2 * x * x / (2 * n + 1);
-            sum += term;
-        }
-        return 2 / Math.sqrt(Math.PI) * StrictMath.exp(-x * x) * sum;
     }
 }

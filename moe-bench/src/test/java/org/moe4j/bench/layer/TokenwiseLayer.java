@@ -25,7 +25,7 @@ final class TokenwiseLayer {
         double[][] weights = TokenwiseRoutes.of(c).weights();
         double gap = Double.POSITIVE_INFINITY;
         for (int t = 0; t < weights.length; t++) {
-            double[] x = Plain.row(c.tokens(), t);
+            double[] x = TokenwiseRoutes.token(c, t);
             for (int e = 0; e < weights[t].length; e++) {
                 if (weights[t][e] != 0) {
                     gap = Math.min(gap, expert(c, e).gap(input(c, x, weights[t][e])));
@@ -49,7 +49,7 @@ final class TokenwiseLayer {
         double[] y = new double[c.sizes().tokens() * d];
         double factor = TokenwiseMerge.routedFactor(c);
         for (int t = 0; t < c.sizes().tokens(); t++) {
-            double[] x = Plain.row(c.tokens(), t);
+            double[] x = TokenwiseRoutes.token(c, t);
             double[] shared = TokenwiseMerge.sharedCoefficients(c, t);
             Plain.add(y, t * d, factor, routed(c, x, routes.weights()[t]));
             Plain.add(y, t * d, factor * routes.passed()[t], x);

@@ -40,7 +40,7 @@ final class TokenwiseMerge {
     }
 
     private static double[] gates(LayerCase c, int token) {
-        return Plain.products(c.parameters().get("merge.gate"), Plain.row(c.tokens(), token));
+        return Plain.products(c.parameters().get("merge.gate"), TokenwiseRoutes.token(c, token));
     }
 
     private static void sigmoids(double[] z, double[] into) {

@@ -54,7 +54,7 @@ final class TokenwiseRouter {
         return ranked;
     }
 
-    private static double[] scores(RouterWords words, double[] logits) {
+    static double[] scores(RouterWords words, double[] logits) {
         double[] scores = new double[logits.length];
         double sum = 0;
         for (int e = 0; e < scores.length; e++) {
@@ -125,7 +125,7 @@ final class TokenwiseRouter {
     }
 
     /** Count times the largest that is left, of equal ones the first. */
-    private static int[] best(double[] values, int count) {
+    static int[] best(double[] values, int count) {
         int[] best = new int[count];
         boolean[] gone = new boolean[values.length];
         for (int rank = 0; rank < count; rank++) {

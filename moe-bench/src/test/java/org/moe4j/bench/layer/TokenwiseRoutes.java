@@ -1,7 +1,9 @@
 package org.moe4j.bench.layer;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import org.moe4j.bench.layer.TokenwiseLosses.Seen;
 import org.moe4j.bench.layer.TokenwiseRouter.Choice;
 
 /** Where the tokens of a case go once the router chose and the capacity dropped: no code of the library is used. */
@@ -17,11 +19,53 @@ final class TokenwiseRoutes {
     @SuppressWarnings("ArrayRecordComponent") // test data
     record Routes(double[][] weights, double[] passed) {}
 
-    /** Logits of a token, E numbers. */
-    static double[] logits(LayerCase c, int token) {
-        double[] logits = Plain.products(c.parameters().get("router.weight"), Plain.row(c.tokens(), token));
+    /** What router, experts and merge see of a token. */
+    static double[] token(LayerCase c, int token) {
+        return times(Plain.row(c.tokens(), token), c.training().draws().tokenFactors(), token);
+    }
+
+    private static double[] times(double[] x, double[] factors, int token) {
+        double[] product = x.clone();
+        for (int i = 0; factors.length > 0 && i < product.length; i++) {
+            product[i] *= factors[token * product.length + i];
+        }
+        return product;
+    }
+
+    /** Logits of a token before noise, E numbers. */
+    static double[] clean(LayerCase c, int token) {
+        double[] x = times(token(c, token), c.training().draws().routerFactors(), token);
+        double[] logits = Plain.products(c.parameters().get("router.weight"), x);
         for (int e = 0; c.router().logitBias() && e < logits.length; e++) {
             logits[e] += c.parameters().get("router.bias").values()[e];
+        }
+        return logits;
+    }
+
+    /** Standard deviations of the noise on the logits of a token. */
+    static double[] deviations(LayerCase c, int token) {
+        double[] deviations = new double[c.router().experts()];
+        if (!c.training().noise().learned()) {
+            Arrays.fill(deviations, c.training().noise().number() / deviations.length);
+            return deviations;
+        }
+        double[] raw = Plain.products(c.parameters().get("router.noise"), token(c, token));
+        for (int e = 0; e < raw.length; e++) {
+            deviations[e] = StrictMath.log1p(StrictMath.exp(raw[e]))
+                    + c.training().noise().number();
+        }
+        return deviations;
+    }
+
+    /** Logits of a token that scores are made of, E numbers. */
+    static double[] logits(LayerCase c, int token) {
+        double[] logits = clean(c, token);
+        double[] noise = c.training().draws().logitNoise();
+        if (noise.length > 0) {
+            double[] deviations = deviations(c, token);
+            for (int e = 0; e < logits.length; e++) {
+                logits[e] += noise[token * logits.length + e] * deviations[e];
+            }
         }
         return logits;
     }
@@ -35,12 +79,47 @@ final class TokenwiseRoutes {
         return choices;
     }
 
+    /** What losses see of a case. */
+    static Seen seen(LayerCase c) {
+        int tokens = c.sizes().tokens();
+        List<double[]> deviations = new ArrayList<>();
+        List<double[]> logits = new ArrayList<>();
+        List<double[]> clean = new ArrayList<>();
+        for (int t = 0; t < tokens; t++) {
+            logits.add(logits(c, t));
+            clean.add(clean(c, t));
+            if (c.training().draws().logitNoise().length > 0) {
+                deviations.add(deviations(c, t));
+            }
+        }
+        Situation situation = c.training().situation();
+        return new Seen(
+                c.router(),
+                choices(c),
+                logits,
+                clean,
+                deviations,
+                situation.sequences(tokens),
+                situation.valid(tokens));
+    }
+
+    /** The sum of the losses of a case. */
+    static double losses(LayerCase c) {
+        return c.training().losses().isEmpty()
+                ? 0
+                : TokenwiseLosses.value(c.training().losses(), seen(c));
+    }
+
     static Routes of(LayerCase c) {
         List<Choice> choices = choices(c);
         double[][] weights = new double[choices.size()][c.router().experts()];
         double[] passed = new double[choices.size()];
         boolean[][] kept = c.capacity()
-                .map(words -> TokenwiseCapacity.kept(words, choices, c.router().experts(), List.of()))
+                .map(words -> TokenwiseCapacity.kept(
+                        words,
+                        choices,
+                        c.router().experts(),
+                        c.training().situation().lengths()))
                 .orElse(new boolean[0][]);
         for (int t = 0; t < weights.length; t++) {
             Choice choice = choices.get(t);
@@ -90,8 +169,12 @@ final class TokenwiseRoutes {
             gap = Math.min(gap, TokenwiseRouter.gap(c.router(), logits(c, t)));
         }
         List<Choice> choices = choices(c);
+        gap = Math.min(gap, TokenwiseLosses.gap(c.training().losses(), seen(c)));
         return Math.min(
                 gap,
-                c.capacity().map(words -> TokenwiseCapacity.gap(words, choices)).orElse(gap));
+                c.capacity()
+                        .map(words ->
+                                TokenwiseCapacity.gap(words, choices, c.router().experts()))
+                        .orElse(gap));
     }
 }
