@@ -27,14 +27,41 @@ public sealed interface ExpertSelection {
     void requireFits(int experts, int topK);
 
     /**
-     * Selects for one token.
+     * Whether the experts of a token depend on the other tokens of the call. A selection bias, which shifts all tokens alike, is refused
+     * then; and so is such a selection where one token is to be routed alone.
+     *
+     * @return false for those that look at one token at a time
+     */
+    default boolean wholeBatch() {
+        return false;
+    }
+
+    /**
+     * Whether every token has exactly K experts, whatever the scores and the seed. Only then can weights of every token add up to 1.
+     *
+     * @return false when a token may have fewer or more
+     */
+    default boolean fixedCount() {
+        return true;
+    }
+
+    /**
+     * Selects for one token, without randomness.
      *
      * @param choiceScores E numbers; infinities are allowed without groups; they stay as they are
      * @param topK K in 1..E
      * @return K distinct indices, best first; of equal scores the lower index first
-     * @throws IllegalArgumentException for a K outside 1..E, experts that the groups do not fit, or a score that is NaN
+     * @throws IllegalArgumentException for a K outside 1..E, experts that the selection does not fit, a selection that needs the
+     *     {@linkplain #wholeBatch whole batch}, or a score that is NaN
      */
     default int[] select(double[] choiceScores, int topK) {
+        if (wholeBatch()) {
+            throw Require.expected(
+                    "selection",
+                    "one that looks at one token at a time",
+                    this,
+                    "RouterConfig.routing takes all tokens");
+        }
         Require.inRange("topK", topK, 1, choiceScores.length, "experts");
         requireFits(choiceScores.length, topK);
         for (int e = 0; e < choiceScores.length; e++) {
@@ -113,6 +140,75 @@ public sealed interface ExpertSelection {
                         "keptGroups", "groups with at least " + topK + " experts (topK)", keptGroups + " of " + size);
             }
             groupScore.requireFits(size, topK, keptGroups);
+        }
+    }
+
+    /**
+     * GShard's two experts: the best choice score, and a second one by a rule. K has to be 2. Weights are made of both by the
+     * renormalisation; the published one is {@link Renormalization.Sum} with 1e-9 in the sum.
+     *
+     * <p>Who: lingvo ({@code tensorflow/lingvo}, {@code lingvo/core/gshard_layers.py}); Mesh TensorFlow ({@code tensorflow/mesh},
+     * {@code transformer/moe.py}).
+     *
+     * @param second how the second expert is found, and whether a token keeps it
+     */
+    record TopTwo(SecondExpert second) implements ExpertSelection {
+        @Override
+        public void requireFits(int experts, int topK) {
+            Require.inRange("topK", topK, 1, experts, "experts");
+            Require.count("topK", topK, 2, "(the experts of a token with TopTwo)");
+        }
+
+        @Override
+        public boolean fixedCount() {
+            return !(second instanceof SecondExpert.Random);
+        }
+    }
+
+    /**
+     * The K largest entries of each row of the logits' exponentials after Sinkhorn's balancing of rows and columns. With
+     * {@code A = e^L} (T×E), from {@code d = 1}: {@code c_t = 1/(T·(Σ_e d_e·A_te + 1e-8))}, {@code d_e = 1/(E·(Σ_t c_t·A_te + 1e-8))}, until the
+     * mean of {@code |Δd_e|} is at most the tolerance; the experts of a token are the K largest {@code c_t·A_te·d_e}. No
+     * gradient goes through it; weights are those of the router's score function and renormalisation.
+     *
+     * <p>Computed relative to the largest logit of each token, so that no exponential overflows, with the same result where Megatron-Core's is
+     * finite ({@code moe_utils.py}, {@code sinkhorn}: in float32 it overflows from a logit of 89 on). After the last iteration
+     * allowed what was reached is taken.
+     *
+     * <p>Megatron-Core balances in training only and ranks scores in evaluation, which is a router with {@link PlainTopK}
+     * ({@link TopKRouter#withSelection}); its weights are sigmoids with K = 1 and softmax scores of all experts otherwise, not
+     * renormalised.
+     *
+     * @param tolerance of the mean change of d, above 0; 1e-4 in Megatron-Core
+     * @param maxIterations at least 1; Megatron-Core has no limit
+     */
+    record Sinkhorn(double tolerance, int maxIterations) implements ExpertSelection {
+        /**
+         * Checks the numbers.
+         *
+         * @param tolerance of the mean change of d, above 0
+         * @param maxIterations at least 1
+         */
+        public Sinkhorn {
+            if (!(tolerance > 0) || Double.isInfinite(tolerance)) {
+                throw Require.expected("tolerance", "a finite number above 0", tolerance);
+            }
+            Require.atLeast("maxIterations", maxIterations, 1);
+        }
+
+        /** Megatron-Core's tolerance of 1e-4, and at most 1,000 iterations. */
+        public Sinkhorn() {
+            this(1e-4, 1000);
+        }
+
+        @Override
+        public void requireFits(int experts, int topK) {
+            Require.inRange("topK", topK, 1, experts, "experts");
+        }
+
+        @Override
+        public boolean wholeBatch() {
+            return true;
         }
     }
 }

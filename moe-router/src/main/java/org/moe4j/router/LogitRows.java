@@ -50,6 +50,10 @@ final class LogitRows {
         return logits.backend().unitRoundoff() == 0x1p-24;
     }
 
+    int experts() {
+        return experts;
+    }
+
     int tokens() {
         return (single ? singles.length : doubles.length) / experts;
     }

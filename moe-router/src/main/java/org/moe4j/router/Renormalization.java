@@ -38,12 +38,13 @@ public sealed interface Renormalization {
     /**
      * Weights of one token among many.
      *
-     * @param selected scores, or logits, of its K experts
-     * @param token 0 ≤ token &lt; T
-     * @param into T·K numbers; those of the token are overwritten
+     * @param selected scores, or logits, of its experts, at least one
+     * @param token named when its scores have no sum to divide by
+     * @param into numbers of many tokens; as many as selected are overwritten
+     * @param from where those of the token begin
      * @throws ArithmeticException when the scores have no sum to divide by; the message names the token
      */
-    void weights(double[] selected, int token, double[] into);
+    void weights(double[] selected, int token, double[] into, int from);
 
     /**
      * Gradients of what the weights were made from, given those of the weights.
@@ -64,7 +65,7 @@ public sealed interface Renormalization {
     default double[] weights(double[] selected) {
         Require.atLeast("selected.length", selected.length, 1);
         double[] weights = new double[selected.length];
-        weights(selected, 0, weights);
+        weights(selected, 0, weights, 0);
         return weights;
     }
 
@@ -90,8 +91,8 @@ public sealed interface Renormalization {
         }
 
         @Override
-        public void weights(double[] selected, int token, double[] into) {
-            System.arraycopy(selected, 0, into, token * selected.length, selected.length);
+        public void weights(double[] selected, int token, double[] into, int from) {
+            System.arraycopy(selected, 0, into, from, selected.length);
         }
 
         @Override
@@ -119,8 +120,8 @@ public sealed interface Renormalization {
         }
 
         @Override
-        public void weights(double[] selected, int token, double[] into) {
-            Quotients.softmax(selected, into, token * selected.length);
+        public void weights(double[] selected, int token, double[] into, int from) {
+            Quotients.softmax(selected, into, from);
         }
 
         @Override
@@ -169,10 +170,9 @@ public sealed interface Renormalization {
         }
 
         @Override
-        public void weights(double[] selected, int token, double[] into) {
+        public void weights(double[] selected, int token, double[] into, int from) {
             double added = place == EpsilonPlace.PER_SCORE ? epsilon : 0;
             double divisor = Quotients.divisor(divisor(Quotients.sum(selected, added)), token);
-            int from = token * selected.length;
             for (int j = 0; j < selected.length; j++) {
                 into[from + j] = (selected[j] + added) / divisor;
             }
@@ -234,9 +234,8 @@ public sealed interface Renormalization {
         }
 
         @Override
-        public void weights(double[] selected, int token, double[] into) {
+        public void weights(double[] selected, int token, double[] into, int from) {
             double norm = Quotients.divisor(Quotients.norm(selected, p), token);
-            int from = token * selected.length;
             for (int j = 0; j < selected.length; j++) {
                 into[from + j] = selected[j] / norm;
             }

@@ -4,6 +4,7 @@ import java.util.Optional;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.preset.Preset;
 
 /**
@@ -53,6 +54,9 @@ public record RouterConfig(
         Require.atLeast("experts", experts, 1);
         Require.inRange("topK", topK, 1, experts, "experts");
         selection.requireFits(experts, topK);
+        if (selectionBias && selection.wholeBatch()) {
+            throw Require.expected("selectionBias", "false with " + selection, true);
+        }
         if (!(scale > 0) || Double.isInfinite(scale)) {
             throw Require.expected("scale", "a finite number above 0", scale);
         }
@@ -87,9 +91,11 @@ public record RouterConfig(
      * <ul>
      *   <li>{@code topK}, required
      *   <li>{@code score}: softmax, sigmoid or sqrt-softplus; with sigmoid {@code score.epsilon}
-     *   <li>{@code selection}: plain or group-limited; with groups {@code selection.groups}, {@code selection.keptGroups} and
+     *   <li>{@code selection}: plain, group-limited, top-two or sinkhorn; with groups {@code selection.groups}, {@code selection.keptGroups} and
      *       {@code selection.groupScore} (max, sum-of-top-N, top-k-per-kept-group), all required, and
-     *       {@code selection.closedGroups} (minus-infinity or zero)
+     *       {@code selection.closedGroups} (minus-infinity or zero); with two {@code selection.secondExpert} (all, random, sampled) and,
+     *       required with random, {@code selection.threshold}; with sinkhorn {@code selection.tolerance} and
+     *       {@code selection.maxIterations}
      *   <li>{@code selectionBias} and {@code logitBias}: true or false
      *   <li>{@code renormalization}: none, sum, softmax-of-selected or norm; with sum {@code renormalization.epsilon} and
      *       {@code renormalization.epsilonPlace} (in-sum, per-score or floor); with norm {@code renormalization.p}, required
@@ -115,7 +121,8 @@ public record RouterConfig(
      */
     public Routing routing(double[] logits) {
         requireNoBias();
-        return TokenChoice.routing(this, Optional.empty(), rows(logits));
+        return Choice.of(this, Optional.empty(), rows(logits), RoutingContext.plain())
+                .routing();
     }
 
     /**
@@ -128,7 +135,8 @@ public record RouterConfig(
      */
     public Routing routing(double[] logits, SelectionBias bias) {
         requireBias(bias);
-        return TokenChoice.routing(this, Optional.of(bias), rows(logits));
+        return Choice.of(this, Optional.of(bias), rows(logits), RoutingContext.plain())
+                .routing();
     }
 
     /**
@@ -141,7 +149,7 @@ public record RouterConfig(
     public Routing routing(Matrix logits) {
         requireNoBias();
         Require.count("logits", logits.columns(), experts, "columns (experts)");
-        return TokenChoice.routing(this, Optional.empty(), logits);
+        return Choice.routing(this, Optional.empty(), logits, RoutingContext.plain());
     }
 
     /**
@@ -155,7 +163,16 @@ public record RouterConfig(
     public Routing routing(Matrix logits, SelectionBias bias) {
         requireBias(bias);
         Require.count("logits", logits.columns(), experts, "columns (experts)");
-        return TokenChoice.routing(this, Optional.of(bias), logits);
+        return Choice.routing(this, Optional.of(bias), logits, RoutingContext.plain());
+    }
+
+    /**
+     * Whether the weights of every token add up to the scale, whatever its logits.
+     *
+     * @return true with a renormalisation that makes unit sums, where every token keeps all K experts
+     */
+    public boolean unitSum() {
+        return renormalization.unitSum() && selection.fixedCount();
     }
 
     private void requireNoBias() {

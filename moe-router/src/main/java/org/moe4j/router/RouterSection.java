@@ -17,6 +17,10 @@ final class RouterSection {
             "selection.keptGroups",
             "selection.groupScore",
             "selection.closedGroups",
+            "selection.secondExpert",
+            "selection.threshold",
+            "selection.tolerance",
+            "selection.maxIterations",
             "selectionBias",
             "logitBias",
             "renormalization",
@@ -75,23 +79,54 @@ final class RouterSection {
 
     private ExpertSelection selection() {
         String name = section.text("selection", "plain");
-        for (String key : new String[] {"groups", "keptGroups", "groupScore", "closedGroups"}) {
-            onlyWith("selection." + key, "selection", name, "group-limited");
-        }
+        onlyWith(name, "group-limited", "groups", "keptGroups", "groupScore", "closedGroups");
+        onlyWith(name, "top-two", "secondExpert", "threshold");
+        onlyWith(name, "sinkhorn", "tolerance", "maxIterations");
         return switch (name) {
             case "plain" -> new ExpertSelection.PlainTopK();
-            case "group-limited" ->
+            case "group-limited" -> section.checked("selection.", this::groupLimited);
+            case "top-two" -> new ExpertSelection.TopTwo(secondExpert());
+            case "sinkhorn" -> section.checked("selection.", this::sinkhorn);
+            default -> throw section.wrong("selection", "one of [group-limited, plain, sinkhorn, top-two]", name);
+        };
+    }
+
+    private void onlyWith(String chosen, String needed, String... keys) {
+        for (String key : keys) {
+            onlyWith("selection." + key, "selection", chosen, needed);
+        }
+    }
+
+    private ExpertSelection groupLimited() {
+        return new ExpertSelection.GroupLimited(
+                section.integer("selection.groups"),
+                section.integer("selection.keptGroups"),
+                groupScore(),
+                section.constant(
+                        "selection.closedGroups",
+                        ExpertSelection.ClosedGroups.class,
+                        ExpertSelection.ClosedGroups.MINUS_INFINITY));
+    }
+
+    private ExpertSelection sinkhorn() {
+        ExpertSelection.Sinkhorn known = new ExpertSelection.Sinkhorn();
+        int iterations = section.has("selection.maxIterations")
+                ? section.integer("selection.maxIterations")
+                : known.maxIterations();
+        return new ExpertSelection.Sinkhorn(section.decimal("selection.tolerance", known.tolerance()), iterations);
+    }
+
+    private SecondExpert secondExpert() {
+        String name = section.text("selection.secondExpert", "all");
+        onlyWith("selection.threshold", "selection.secondExpert", name, "random");
+        return switch (name) {
+            case "all" -> new SecondExpert.All();
+            case "random" ->
                 section.checked(
                         "selection.",
-                        () -> new ExpertSelection.GroupLimited(
-                                section.integer("selection.groups"),
-                                section.integer("selection.keptGroups"),
-                                groupScore(),
-                                section.constant(
-                                        "selection.closedGroups",
-                                        ExpertSelection.ClosedGroups.class,
-                                        ExpertSelection.ClosedGroups.MINUS_INFINITY)));
-            default -> throw section.wrong("selection", "one of [group-limited, plain]", name);
+                        () -> new SecondExpert.Random(required("selection.threshold", "a number of at least 0")));
+            case "sampled" -> new SecondExpert.Sampled();
+            default -> throw section.wrong("selection.secondExpert", "one of [all, random, sampled]", name);
         };
     }
 

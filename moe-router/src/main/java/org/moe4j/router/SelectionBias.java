@@ -1,6 +1,7 @@
 package org.moe4j.router;
 
 import java.util.Arrays;
+import java.util.List;
 import org.moe4j.core.internal.Require;
 
 /**
@@ -108,14 +109,41 @@ public final class SelectionBias {
      * @return a new bias
      */
     public SelectionBias updatedCentered(int[] tokensPerExpert, double rate) {
-        double[] next = updated(tokensPerExpert, rate).values;
+        return of(centered(updated(tokensPerExpert, rate).values));
+    }
+
+    /**
+     * One step of quantile balancing: {@code b ← memory · b + (1 − memory) · mean_i b_i}, after which the mean of the values is
+     * subtracted. The {@code b_i} are what {@link TopKPass#quantileBias} says of each batch of a step.
+     *
+     * <p>Who: Megatron-Core ({@code NVIDIA/Megatron-LM}, load balancing type {@code quantile_balancing}), whose
+     * {@code qb_beta} is the negative of this bias; it subtracts the mean when it updates.
+     *
+     * @param batches at least one, with as many experts
+     * @param memory in [0, 1); 0 takes the batches alone
+     * @return a new bias
+     */
+    public SelectionBias updatedByQuantiles(List<SelectionBias> batches, double memory) {
+        Require.atLeast("batches.size", batches.size(), 1);
+        if (!(memory >= 0 && memory < 1)) {
+            throw Require.expected("memory", "a number of at least 0 and less than 1", memory);
+        }
+        double[] next = new double[values.length];
+        for (SelectionBias batch : batches) {
+            Require.count("batches", batch.experts(), values.length, "values (experts)");
+            Arrays.setAll(next, e -> next[e] + batch.values[e]);
+        }
+        Arrays.setAll(next, e -> memory * values[e] + (1 - memory) * (next[e] / batches.size()));
+        return of(centered(next));
+    }
+
+    private static double[] centered(double[] values) {
         double sum = 0;
-        for (double value : next) {
+        for (double value : values) {
             sum += value;
         }
-        double mean = sum / next.length;
-        Arrays.setAll(next, e -> next[e] - mean);
-        return of(next);
+        double mean = sum / values.length;
+        return Arrays.stream(values).map(value -> value - mean).toArray();
     }
 
     @Override

@@ -93,7 +93,7 @@ final class TokenChoice {
                 selected[rank] = given[experts[first + rank]];
             }
         }
-        config.renormalization().weights(selected, token, weights);
+        config.renormalization().weights(selected, token, weights, first);
     }
 
     /** What the experts of a token are ranked by, valid until the next call. Where weights come from scores, these are made too. */

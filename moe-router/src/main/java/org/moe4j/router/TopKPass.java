@@ -3,7 +3,6 @@ package org.moe4j.router;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
@@ -25,29 +24,27 @@ import org.moe4j.router.loss.RouterLoss;
  */
 public final class TopKPass implements RouterPass, RoutedTokens {
     private final RouterConfig config;
-    private final Matrix tokens;
-    private final Matrix weight;
-    private final Optional<SelectionBias> selectionBias;
+    private final LogitsPass run;
     private final LogitRows logits;
+    private final Optional<SelectionBias> selectionBias;
+    private final Choice choice;
     private final Routing routing;
     private final RoutingContext context;
     private final List<RouterLoss> losses;
 
     TopKPass(
             RouterConfig config,
-            Matrix tokens,
-            Matrix weight,
+            LogitsPass run,
             Optional<SelectionBias> selectionBias,
-            LogitRows logits,
-            Routing routing,
+            Choice choice,
             RoutingContext context,
             List<RouterLoss> losses) {
         this.config = config;
-        this.tokens = tokens;
-        this.weight = weight;
+        this.run = run;
+        this.logits = run.logits();
         this.selectionBias = selectionBias;
-        this.logits = logits;
-        this.routing = routing;
+        this.choice = choice;
+        this.routing = choice.routing();
         this.context = context;
         this.losses = losses;
     }
@@ -105,6 +102,16 @@ public final class TopKPass implements RouterPass, RoutedTokens {
     }
 
     @Override
+    public double[] cleanLogits() {
+        return run.cleanLogits();
+    }
+
+    @Override
+    public Optional<double[]> noiseDeviations() {
+        return run.deviations();
+    }
+
+    @Override
     public double[] scores() {
         int experts = config.experts();
         double[] all = new double[routing.tokens() * experts];
@@ -138,7 +145,7 @@ public final class TopKPass implements RouterPass, RoutedTokens {
     public double[] logitGradientsOfWeights(double[] dWeights) {
         Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
         double[] dLogits = new double[routing.tokens() * config.experts()];
-        addLogitGradients(dWeights, dLogits);
+        ChosenWeights.addLogitGradients(config, logits, choice.weighed(), choice.weighedGradients(dWeights), dLogits);
         return dLogits;
     }
 
@@ -151,122 +158,76 @@ public final class TopKPass implements RouterPass, RoutedTokens {
     public double[] choiceScores() {
         int experts = config.experts();
         double[] all = new double[routing.tokens() * experts];
-        TokenChoice choice = new TokenChoice(config, selectionBias);
+        TokenChoice ranked = new TokenChoice(config, selectionBias);
         for (int t = 0; t < routing.tokens(); t++) {
-            System.arraycopy(choice.choiceScores(logits, t), 0, all, t * experts, experts);
+            System.arraycopy(ranked.choiceScores(logits, t), 0, all, t * experts, experts);
         }
         return all;
+    }
+
+    /**
+     * The selection bias by which every expert would get {@code T·K/E} of these tokens, if their other experts stayed as attractive as
+     * they were: with {@code v} the choice scores without bias, {@code α_t} the (K+1)-th largest of {@code v_t + b}, the value is minus the
+     * number of rank {@code T·K/E} (counted from 0, largest first) among {@code v_te − α_t}.
+     *
+     * <p>Megatron-Core's {@code qb_dual_update} ({@code moe_utils.py}), with the sign of a bias that is added. As there, a mask is refused, and so are
+     * T·K that E does not divide.
+     *
+     * @return for {@link SelectionBias#updatedByQuantiles}
+     * @throws IllegalArgumentException for a router without selection bias, another selection than {@link ExpertSelection.PlainTopK},
+     *     K = E, no tokens, T·K that E does not divide, or a mask
+     */
+    public SelectionBias quantileBias() {
+        return QuantileBias.of(config, selectionBias, logits, context);
     }
 
     /**
      * {@inheritDoc}
      *
      * <p>Undoes scale, renormalisation and selection, then the score function; with the gradient {@code dL} of the logits,
-     * {@code dX = dL · W_r} and {@code dW_r = dLᵀ · X}; the bias on the logits gets the sum of the rows of {@code dL}. A selection bias
-     * has no gradient.
+     * {@code dX = dL · W_r} and {@code dW_r = dLᵀ · X}; the bias on the logits gets the sum of the rows of {@code dL}. Noise and selection are held
+     * as they were drawn; what noise adds to these gradients is said at {@link RouterNoise}. A selection bias has no gradient, nor has an
+     * expert that a token does not go to beyond its part in the weights of the others.
      *
-     * @param dWeights T·K numbers, token after token and rank after rank
+     * @param dWeights one per slot of the routing, T·K numbers where every token has K experts
      * @param dLogits T·E numbers or none
-     * @return input (T×D), {@code weight} (E×D) and, with {@code logitBias}, {@code bias} (1×E), all the caller's
+     * @return input (T×D), {@code weight} (E×D) and, where the router has them, {@code bias} (1×E) and {@code noise} (E×D), all the caller's
      */
     @Override
     public Gradients backward(double[] dWeights, double[] dLogits) {
-        double[] all = allLogitGradients(dWeights, dLogits);
-        Backend backend = weight.backend();
-        try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
-            Matrix dWeight = backend.matmulTransA(dAll, tokens);
-            Parameters dParameters = Parameters.of("weight", dWeight);
-            if (config.logitBias()) {
-                dParameters = dParameters.and(Parameters.of("bias", backend.matrix(1, config.experts(), rowSum(all))));
-            }
-            return new Gradients(backend.matmul(dAll, weight), dParameters);
-        }
+        Optional<LogitGradients> ofLosses = lossGradients();
+        return run.backward(allLogitGradients(dWeights, dLogits, ofLosses), ofLosses);
     }
 
     @Override
     public Matrix backward(double[] dWeights, double[] dLogits, Set<String> wanted, Parameters into) {
-        double[] all = allLogitGradients(dWeights, dLogits);
-        Backend backend = weight.backend();
-        try (Matrix dAll = backend.matrix(routing.tokens(), config.experts(), all)) {
-            if (wanted.contains("weight")) {
-                try (Matrix dWeight = backend.matmulTransA(dAll, tokens)) {
-                    backend.accumulate(1, into.get("weight"), 0, dWeight);
-                }
-            }
-            if (wanted.contains("bias")) {
-                try (Matrix dBias = backend.matrix(1, config.experts(), rowSum(all))) {
-                    backend.accumulate(1, into.get("bias"), 0, dBias);
-                }
-            }
-            return backend.matmul(dAll, weight);
-        }
+        Optional<LogitGradients> ofLosses = lossGradients();
+        return run.backward(allLogitGradients(dWeights, dLogits, ofLosses), ofLosses, wanted, into);
     }
 
     /** Through weights and losses, and what the caller gives. */
-    private double[] allLogitGradients(double[] dWeights, double[] dLogits) {
-        Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
-        int numbers = routing.tokens() * config.experts();
+    private double[] allLogitGradients(double[] dWeights, double[] dLogits, Optional<LogitGradients> ofLosses) {
+        double[] all = logitGradientsOfWeights(dWeights);
         if (dLogits.length != 0) {
-            Require.count("dLogits", dLogits.length, numbers, "numbers (T x E)");
+            Require.count("dLogits", dLogits.length, all.length, "numbers (T x E)");
         }
-        double[] all = dLogits.length == 0 ? new double[numbers] : dLogits.clone();
-        addLogitGradients(dWeights, all);
-        addLossGradients(all);
+        for (int i = 0; i < dLogits.length; i++) {
+            all[i] += dLogits[i];
+        }
+        ofLosses.ifPresent(losses -> {
+            for (int i = 0; i < all.length; i++) {
+                all[i] += losses.logits()[i];
+            }
+        });
         return all;
     }
 
-    private void addLossGradients(double[] dLogits) {
+    private Optional<LogitGradients> lossGradients() {
         if (losses.isEmpty()) {
-            return;
+            return Optional.empty();
         }
         LogitGradients sum = LogitGradients.zeros(this);
         losses.forEach(loss -> loss.addGradients(List.of(this), List.of(sum)));
-        for (int i = 0; i < dLogits.length; i++) {
-            dLogits[i] += sum.logits()[i];
-        }
-    }
-
-    private double[] rowSum(double[] rows) {
-        double[] sum = new double[config.experts()];
-        for (int i = 0; i < rows.length; i++) {
-            sum[i % sum.length] += rows[i];
-        }
-        return sum;
-    }
-
-    private void addLogitGradients(double[] dWeights, double[] dLogits) {
-        int topK = config.topK();
-        int experts = config.experts();
-        boolean ofLogits = config.renormalization().ofLogits();
-        double[] all = logits.toArray();
-        double[] scores = new double[experts];
-        double[] dScores = new double[experts];
-        double[] selected = new double[topK];
-        double[] dSlots = new double[topK];
-        double[] dSelected = new double[topK];
-        for (int t = 0; t < routing.tokens(); t++) {
-            if (!ofLogits) {
-                config.score().scores(all, t, scores);
-            }
-            for (int rank = 0; rank < topK; rank++) {
-                int expert = routing.expert(t, rank);
-                selected[rank] = ofLogits ? all[t * experts + expert] : scores[expert];
-                dSlots[rank] = config.scale() * dWeights[t * topK + rank];
-            }
-            config.renormalization().scoreGradients(selected, dSlots, dSelected);
-            if (ofLogits) {
-                for (int rank = 0; rank < topK; rank++) {
-                    dLogits[t * experts + routing.expert(t, rank)] += dSelected[rank];
-                }
-                continue;
-            }
-            for (int rank = 0; rank < topK; rank++) {
-                dScores[routing.expert(t, rank)] = dSelected[rank];
-            }
-            config.score().logitGradients(all, t, scores, dScores, dLogits);
-            for (int rank = 0; rank < topK; rank++) {
-                dScores[routing.expert(t, rank)] = 0;
-            }
-        }
+        return Optional.of(sum);
     }
 }

@@ -3,7 +3,6 @@ package org.moe4j.router;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
@@ -23,26 +22,30 @@ import org.moe4j.router.loss.RouterLoss;
  * is immutable and may be used by several threads at once. It has handles of its own on its weight and bias.
  */
 public final class TopKRouter implements Router {
-    private static final String WEIGHT = "weight";
-    private static final String BIAS = "bias";
-
     private final RouterConfig config;
-    private final Matrix weight;
-    private final Optional<Matrix> bias;
+    private final RouterWeights weights;
     private final Optional<SelectionBias> selectionBias;
+    private final Optional<RouterNoise> noise;
     private final List<RouterLoss> losses;
 
     private TopKRouter(
             RouterConfig config,
-            Matrix weight,
-            Optional<Matrix> bias,
+            RouterWeights weights,
             Optional<SelectionBias> selectionBias,
+            Optional<RouterNoise> noise,
             List<RouterLoss> losses) {
         this.config = config;
-        this.weight = weight;
-        this.bias = bias;
+        this.weights = weights;
         this.selectionBias = selectionBias;
+        this.noise = noise;
         this.losses = losses;
+    }
+
+    /** A router without noise or losses, whose selection bias starts at zero. */
+    private static TopKRouter plain(RouterConfig config, RouterWeights weights) {
+        Optional<SelectionBias> initial =
+                config.selectionBias() ? Optional.of(SelectionBias.zeros(config.experts())) : Optional.empty();
+        return new TopKRouter(config, weights, initial, Optional.empty(), List.of());
     }
 
     /**
@@ -53,11 +56,7 @@ public final class TopKRouter implements Router {
      * @return the router
      */
     public static TopKRouter of(RouterConfig config, Matrix weight) {
-        checkWeight(config, weight);
-        if (config.logitBias()) {
-            throw Require.expected(BIAS, "a matrix 1 x " + config.experts() + " (config.logitBias)", "absent");
-        }
-        return new TopKRouter(config, weight.share(), Optional.empty(), initialBias(config), List.of());
+        return plain(config, RouterWeights.of(config, weight));
     }
 
     /**
@@ -69,24 +68,7 @@ public final class TopKRouter implements Router {
      * @return the router
      */
     public static TopKRouter of(RouterConfig config, Matrix weight, Matrix bias) {
-        checkWeight(config, weight);
-        if (!config.logitBias()) {
-            throw Require.expected("config.logitBias", "true with a bias on the logits", false);
-        }
-        KernelChecks.owner(BIAS, bias, weight.backend());
-        KernelChecks.shape(BIAS, bias, 1, config.experts(), "one number per expert");
-        return new TopKRouter(config, weight.share(), Optional.of(bias.share()), initialBias(config), List.of());
-    }
-
-    private static void checkWeight(RouterConfig config, Matrix weight) {
-        Require.count(WEIGHT, weight.rows(), config.experts(), "rows (experts)");
-        if (weight.columns() < 1) {
-            throw Require.expected(WEIGHT, "at least 1 column (hidden size)", weight.columns());
-        }
-    }
-
-    private static Optional<SelectionBias> initialBias(RouterConfig config) {
-        return config.selectionBias() ? Optional.of(SelectionBias.zeros(config.experts())) : Optional.empty();
+        return plain(config, RouterWeights.of(config, weight, bias));
     }
 
     /**
@@ -121,7 +103,7 @@ public final class TopKRouter implements Router {
         Optional<Matrix> zeros = config.logitBias()
                 ? Optional.of(backend.matrix(1, config.experts(), new double[config.experts()]))
                 : Optional.empty();
-        return new TopKRouter(config, drawn, zeros, initialBias(config), List.of());
+        return plain(config, new RouterWeights(drawn, zeros, Optional.empty()));
     }
 
     /**
@@ -132,8 +114,7 @@ public final class TopKRouter implements Router {
      */
     public TopKRouter withSelectionBias(SelectionBias other) {
         Require.count("selectionBias", other.experts(), config.experts(), "values (experts)");
-        return new TopKRouter(
-                config.withSelectionBias(true), weight.share(), bias.map(Matrix::share), Optional.of(other), losses);
+        return new TopKRouter(config.withSelectionBias(true), weights.shared(), Optional.of(other), noise, losses);
     }
 
     /**
@@ -153,7 +134,51 @@ public final class TopKRouter implements Router {
      * @return a new router with handles of its own on the same parameters
      */
     public TopKRouter withLosses(List<? extends RouterLoss> others) {
-        return new TopKRouter(config, weight.share(), bias.map(Matrix::share), selectionBias, List.copyOf(others));
+        return new TopKRouter(config, weights.shared(), selectionBias, noise, List.copyOf(others));
+    }
+
+    /**
+     * The same router with another selection, as {@link ExpertSelection.PlainTopK} for the evaluation of one that was trained with
+     * {@link ExpertSelection.Sinkhorn}.
+     *
+     * @param other from choice scores to experts
+     * @return a new router with handles of its own on the same parameters
+     */
+    public TopKRouter withSelection(ExpertSelection other) {
+        return new TopKRouter(config.withSelection(other), weights.shared(), selectionBias, noise, losses);
+    }
+
+    /**
+     * The same router with noise, in place of what it had. The parameter {@code noise} of {@link RouterNoise.LearnedNormal} starts at
+     * zeros, as in the source: the deviation is {@code ln 2 + floor} for every token then.
+     *
+     * @param other acts under the seed of a context
+     * @return a new router with handles of its own on the same parameters
+     */
+    public TopKRouter withNoise(RouterNoise other) {
+        RouterWeights with =
+                other instanceof RouterNoise.LearnedNormal ? weights.withZeroNoise() : weights.withoutNoise();
+        return new TopKRouter(config, with, selectionBias, Optional.of(other), losses);
+    }
+
+    /**
+     * The same router with learned noise of given weights, in place of what it had.
+     *
+     * @param other acts under the seed of a context
+     * @param weight W_n (E×D); the handle stays the caller's and may be closed
+     * @return a new router with handles of its own on the same parameters
+     */
+    public TopKRouter withNoise(RouterNoise.LearnedNormal other, Matrix weight) {
+        return new TopKRouter(config, weights.withNoise(weight), selectionBias, Optional.of(other), losses);
+    }
+
+    /**
+     * The noise of the router.
+     *
+     * @return empty without any
+     */
+    public Optional<RouterNoise> noise() {
+        return noise;
     }
 
     /**
@@ -180,12 +205,12 @@ public final class TopKRouter implements Router {
      * @return D
      */
     public int hiddenSize() {
-        return weight.columns();
+        return weights.weight().columns();
     }
 
     @Override
     public OptionalInt tokenWidth() {
-        return OptionalInt.of(weight.columns());
+        return OptionalInt.of(weights.weight().columns());
     }
 
     /**
@@ -199,24 +224,25 @@ public final class TopKRouter implements Router {
     @Override
     public TopKPass route(Matrix tokens, RoutingContext context) {
         checkTokens(tokens, context);
-        LogitRows logits = RouterLogits.of(config.precision(), tokens, weight, bias);
-        Routing routing = TokenChoice.routing(config, selectionBias, logits);
-        return new TopKPass(config, tokens, weight, selectionBias, logits, routing, context, losses);
+        LogitsPass logits = LogitsPass.of(config, weights, tokens, noise, context.noiseSeed());
+        Choice choice = Choice.of(config, selectionBias, logits.logits(), context);
+        return new TopKPass(config, logits, selectionBias, choice, context, losses);
     }
 
     @Override
     public Routing routing(Matrix tokens, RoutingContext context) {
         checkTokens(tokens, context);
-        if (!RouterLogits.areProduct(config.precision(), bias)) {
-            return TokenChoice.routing(
-                    config, selectionBias, RouterLogits.of(config.precision(), tokens, weight, bias));
+        if (context.noiseSeed().isPresent() || !RouterLogits.areProduct(config.precision(), weights.bias())) {
+            LogitsPass logits = LogitsPass.of(config, weights, tokens, noise, context.noiseSeed());
+            return Choice.of(config, selectionBias, logits.logits(), context).routing();
         }
-        try (Matrix logits = RouterLogits.product(tokens, weight)) {
-            return TokenChoice.routing(config, selectionBias, logits);
+        try (Matrix logits = RouterLogits.product(tokens, weights.weight())) {
+            return Choice.routing(config, selectionBias, logits, context);
         }
     }
 
     private void checkTokens(Matrix tokens, RoutingContext context) {
+        Matrix weight = weights.weight();
         Require.count("tokens", tokens.columns(), weight.columns(), "columns (hidden size of the router)");
         KernelChecks.owner("tokens", tokens, weight.backend());
         context.requireTokens(tokens.rows());
@@ -234,7 +260,7 @@ public final class TopKRouter implements Router {
 
     @Override
     public boolean unitSum() {
-        return config.renormalization().unitSum();
+        return config.unitSum();
     }
 
     @Override
@@ -243,47 +269,35 @@ public final class TopKRouter implements Router {
     }
 
     /**
-     * Weight and bias; the handles belong to the caller. A selection bias is no parameter.
+     * Weight, bias and the weights of the noise; the handles belong to the caller. A selection bias is no parameter.
      *
-     * @return {@code weight} (E×D), and {@code bias} (1×E) with {@code logitBias}
+     * @return {@code weight} (E×D), {@code bias} (1×E) with {@code logitBias}, {@code noise} (E×D) with learned noise
      */
     @Override
     public Parameters parameters() {
-        Parameters parameters = Parameters.of(WEIGHT, weight.share());
-        return bias.map(b -> parameters.and(Parameters.of(BIAS, b.share()))).orElse(parameters);
+        return weights.parameters();
     }
 
     /**
      * A router with other parameters and the same selection bias.
      *
-     * @param parameters {@code weight} (E×D), and {@code bias} (1×E) with {@code logitBias}
+     * @param parameters those of {@link #parameters()}, of the same shapes
      * @return a new router
      */
     @Override
     public TopKRouter withParameters(Parameters parameters) {
-        parameters.requireNames(bias.isPresent() ? Set.of(WEIGHT, BIAS) : Set.of(WEIGHT));
-        Matrix other = parameters.get(WEIGHT);
-        KernelChecks.owner(WEIGHT, other, weight.backend());
-        KernelChecks.shape(WEIGHT, other, weight.rows(), weight.columns(), "shape of the weight it replaces");
-        Optional<Matrix> otherBias = Optional.empty();
-        if (bias.isPresent()) {
-            Matrix given = parameters.get(BIAS);
-            KernelChecks.owner(BIAS, given, weight.backend());
-            KernelChecks.shape(BIAS, given, 1, config.experts(), "shape of the bias it replaces");
-            otherBias = Optional.of(given.share());
-        }
-        return new TopKRouter(config, other.share(), otherBias, selectionBias, losses);
+        return new TopKRouter(config, weights.replacedBy(parameters), selectionBias, noise, losses);
     }
 
     /** Gives up the router's handles; doing so again changes nothing. No pass can go backward then. */
     @Override
     public void close() {
-        weight.close();
-        bias.ifPresent(Matrix::close);
+        weights.close();
     }
 
     @Override
     public String toString() {
-        return "TopKRouter[hiddenSize=" + weight.columns() + ", " + config + "]";
+        return "TopKRouter[hiddenSize=" + hiddenSize() + ", " + config
+                + noise.map(n -> ", " + n).orElse("") + "]";
     }
 }

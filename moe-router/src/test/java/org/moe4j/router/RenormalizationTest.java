@@ -52,15 +52,15 @@ class RenormalizationTest {
     @Test
     void aTokenAmongManyWritesItsOwnSlots() {
         double[] into = {9, 9, 9, 9};
-        SUM.weights(new double[] {1, 3}, 1, into);
+        SUM.weights(new double[] {1, 3}, 1, into, 2);
         assertThat(into).containsExactly(9, 9, .25, .75);
-        NONE.weights(new double[] {1, 3}, 0, into);
+        NONE.weights(new double[] {1, 3}, 0, into, 0);
         assertThat(into).containsExactly(1, 3, .25, .75);
     }
 
     @Test
     void aZeroSumIsAnArithmeticExceptionThatNamesTheToken() {
-        assertThatThrownBy(() -> SUM.weights(new double[2], 17, new double[36]))
+        assertThatThrownBy(() -> SUM.weights(new double[2], 17, new double[36], 34))
                 .isInstanceOf(ArithmeticException.class)
                 .hasMessage(
                         "router weights: expected selected scores with a sum of at least 1.0E-290 but token 17 has 0.0");

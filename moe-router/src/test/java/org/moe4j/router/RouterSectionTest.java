@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -51,6 +52,60 @@ class RouterSectionTest {
     }
 
     @Test
+    void twoExpertsAreRead() throws IOException {
+        String two = "router.topK = 2\nrouter.selection = top-two\n";
+        assertThat(readAll(two).selection()).isEqualTo(new ExpertSelection.TopTwo(new SecondExpert.All()));
+        assertThat(readAll(two + "router.selection.secondExpert = sampled").selection())
+                .isEqualTo(new ExpertSelection.TopTwo(new SecondExpert.Sampled()));
+        assertThat(readAll(two + "router.selection.secondExpert = random\nrouter.selection.threshold = 0.2")
+                        .selection())
+                .isEqualTo(new ExpertSelection.TopTwo(new SecondExpert.Random(.2)));
+    }
+
+    @Test
+    void sinkhornIsRead() throws IOException {
+        assertThat(read("router.selection = sinkhorn").selection()).isEqualTo(new ExpertSelection.Sinkhorn(1e-4, 1000));
+        assertThat(read("router.selection = sinkhorn\nrouter.selection.tolerance = 1e-6\n"
+                                + "router.selection.maxIterations = 7")
+                        .selection())
+                .isEqualTo(new ExpertSelection.Sinkhorn(1e-6, 7));
+    }
+
+    @Test
+    void noiseIsRead() throws IOException {
+        assertThat(noise("")).isEmpty();
+        assertThat(noise("noise.kind = input-jitter\nnoise.epsilon = 0.01")).contains(new RouterNoise.InputJitter(.01));
+        assertThat(noise("noise.kind = fixed-normal")).contains(new RouterNoise.FixedNormal(1));
+        assertThat(noise("noise.kind = fixed-normal\nnoise.deviation = 2")).contains(new RouterNoise.FixedNormal(2));
+        assertThat(noise("noise.kind = learned-normal")).contains(new RouterNoise.LearnedNormal(.01));
+        assertThat(noise("noise.kind = learned-normal\nnoise.floor = 0")).contains(new RouterNoise.LearnedNormal(0));
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "noise.epsilon = 1|noise.epsilon: expected kind = input-jitter but was absent",
+                "noise.kind = input-jitter|noise.epsilon: expected a number in (0, 1) but was absent",
+                "noise.kind = input-jitter\\nnoise.epsilon = 1|noise.epsilon: expected a number in (0, 1) but was 1.0",
+                "noise.kind = fixed-normal\\nnoise.floor = 1|noise.floor: expected kind = learned-normal but was fixed-normal",
+                "noise.kind = gumbel|noise.kind: expected one of [fixed-normal, input-jitter, learned-normal] but was gumbel",
+            })
+    void noiseWithoutEffectOrMeaningIsRefused(String keys, String message) {
+        assertThatThrownBy(() -> noise(keys.replace("\\n", "\n")))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("preset test: " + message);
+    }
+
+    private Optional<RouterNoise> noise(String keys) throws IOException {
+        return RouterNoise.from(SmallPreset.of(folder, "test", 64, "router.topK = 8\n" + keys));
+    }
+
+    private RouterConfig readAll(String keys) throws IOException {
+        return RouterConfig.from(SmallPreset.of(folder, "test", 64, keys));
+    }
+
+    @Test
     void renormalisationsAreRead() throws IOException {
         assertThat(read("router.renormalization = softmax-of-selected"))
                 .isEqualTo(BASE.withRenormalization(new Renormalization.SoftmaxOfSelected()));
@@ -89,6 +144,13 @@ class RouterSectionTest {
                         + "|router.renormalization.epsilonPlace: expected a renormalization.epsilon above 0 but was absent",
                 "router.renormalization = sum\\nrouter.renormalization.epsilon = 1\\nrouter.renormalization.epsilonPlace = top"
                         + "|router.renormalization.epsilonPlace: expected one of [floor, in-sum, per-score] but was top",
+                "router.selection.threshold = 1|router.selection.threshold: expected selection = top-two but was plain",
+                "router.selection = top-two|router.topK: expected 2 (the experts of a token with TopTwo) but was 8",
+                "router.selection = sinkhorn\\nrouter.selectionBias = true|router.selectionBias: expected false"
+                        + " with Sinkhorn[tolerance=1.0E-4, maxIterations=1000] but was true",
+                "router.selection = sinkhorn\\nrouter.selection.tolerance = 0"
+                        + "|router.selection.tolerance: expected a finite number above 0 but was 0.0",
+                "router.selection.maxIterations = 1|router.selection.maxIterations: expected selection = sinkhorn but was plain",
                 "router.precision = half|router.precision: expected one of [backend, double] but was half",
                 "router.logitBias = yes|router.logitBias: expected true or false but was yes",
                 "router.selection = group-limited\\nrouter.selection.groups = 8\\nrouter.selection.keptGroups = 4"
@@ -102,6 +164,19 @@ class RouterSectionTest {
         assertThatThrownBy(() -> read(router.replace("\\n", "\n")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("preset test: " + message);
+    }
+
+    @Test
+    void aThresholdBelongsToRandomSeconds() {
+        String two = "router.topK = 2\nrouter.selection = top-two\n";
+        assertThatThrownBy(() -> readAll(two + "router.selection.threshold = 1"))
+                .hasMessage(
+                        "preset test: router.selection.threshold: expected selection.secondExpert = random but was all");
+        assertThatThrownBy(() -> readAll(two + "router.selection.secondExpert = random"))
+                .hasMessage("preset test: router.selection.threshold: expected a number of at least 0 but was absent");
+        assertThatThrownBy(() -> readAll(two + "router.selection.secondExpert = best"))
+                .hasMessage(
+                        "preset test: router.selection.secondExpert: expected one of [all, random, sampled] but was best");
     }
 
     @Test
