@@ -1,5 +1,7 @@
 package org.moe4j.router;
 
+import org.moe4j.core.dispatch.CapacityScope;
+import org.moe4j.core.dispatch.RowLimit;
 import org.moe4j.core.internal.Require;
 
 /**
@@ -209,6 +211,38 @@ public sealed interface ExpertSelection {
         @Override
         public boolean wholeBatch() {
             return true;
+        }
+    }
+
+    /**
+     * Each expert takes its C tokens with the best choice scores, of equal ones the earlier; a token may be taken by several experts or by
+     * none. C follows from the rule of a capacity, with K experts per token on average. The experts of a token are in descending order of
+     * their choice scores; the published weights are the raw scores, {@link Renormalization.None}.
+     *
+     * <p>Where a token goes depends on all tokens of its group, later ones too: a decoder that is trained so sees what it is to predict. Rows of
+     * padding are taken like others.
+     *
+     * <p>Who: {@code google/flaxformer} ({@code architectures/moe/routing.py}, {@code ExpertsChooseMaskedRouter}), V-MoE ({@code
+     * google-research/vmoe}, {@code nn/routing.py}, {@code NoisyTopItemsPerExpertRouter}).
+     *
+     * @param rows C for a group; its meaning of 0 rows, {@link RowLimit.ZeroRows#NO_LIMIT}, is that every expert takes every token
+     * @param groups in which experts take tokens, each for itself
+     * @see <a href="https://arxiv.org/abs/2202.09368">Zhou et al. 2022: Mixture-of-Experts with Expert Choice Routing</a>
+     */
+    record ExpertChoice(RowLimit rows, CapacityScope groups) implements ExpertSelection {
+        @Override
+        public void requireFits(int experts, int topK) {
+            Require.inRange("topK", topK, 1, experts, "experts");
+        }
+
+        @Override
+        public boolean wholeBatch() {
+            return true;
+        }
+
+        @Override
+        public boolean fixedCount() {
+            return false;
         }
     }
 }

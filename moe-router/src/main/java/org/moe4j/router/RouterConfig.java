@@ -91,11 +91,12 @@ public record RouterConfig(
      * <ul>
      *   <li>{@code topK}, required
      *   <li>{@code score}: softmax, sigmoid or sqrt-softplus; with sigmoid {@code score.epsilon}
-     *   <li>{@code selection}: plain, group-limited, top-two or sinkhorn; with groups {@code selection.groups}, {@code selection.keptGroups} and
+     *   <li>{@code selection}: plain, group-limited, top-two, sinkhorn or expert-choice; with groups {@code selection.groups}, {@code selection.keptGroups} and
      *       {@code selection.groupScore} (max, sum-of-top-N, top-k-per-kept-group), all required, and
      *       {@code selection.closedGroups} (minus-infinity or zero); with two {@code selection.secondExpert} (all, random, sampled) and,
      *       required with random, {@code selection.threshold}; with sinkhorn {@code selection.tolerance} and
-     *       {@code selection.maxIterations}
+     *       {@code selection.maxIterations}; with expert-choice {@code selection.factor}, required, {@code selection.share},
+     *       {@code selection.rounding}, {@code selection.minimum}, {@code selection.multipleOf} and {@code selection.groupSize}
      *   <li>{@code selectionBias} and {@code logitBias}: true or false
      *   <li>{@code renormalization}: none, sum, softmax-of-selected or norm; with sum {@code renormalization.epsilon} and
      *       {@code renormalization.epsilonPlace} (in-sum, per-score or floor); with norm {@code renormalization.p}, required

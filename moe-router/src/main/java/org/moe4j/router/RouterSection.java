@@ -1,6 +1,11 @@
 package org.moe4j.router;
 
 import java.util.Set;
+import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.CapacityScope;
+import org.moe4j.core.dispatch.RowLimit;
+import org.moe4j.core.dispatch.RowLimit.EvenShare;
+import org.moe4j.core.dispatch.RowLimit.ZeroRows;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
@@ -21,6 +26,12 @@ final class RouterSection {
             "selection.threshold",
             "selection.tolerance",
             "selection.maxIterations",
+            "selection.factor",
+            "selection.share",
+            "selection.rounding",
+            "selection.minimum",
+            "selection.multipleOf",
+            "selection.groupSize",
             "selectionBias",
             "logitBias",
             "renormalization",
@@ -82,12 +93,16 @@ final class RouterSection {
         onlyWith(name, "group-limited", "groups", "keptGroups", "groupScore", "closedGroups");
         onlyWith(name, "top-two", "secondExpert", "threshold");
         onlyWith(name, "sinkhorn", "tolerance", "maxIterations");
+        onlyWith(name, "expert-choice", "factor", "share", "rounding", "minimum", "multipleOf", "groupSize");
         return switch (name) {
             case "plain" -> new ExpertSelection.PlainTopK();
+            case "expert-choice" -> section.checked("selection.", this::expertChoice);
             case "group-limited" -> section.checked("selection.", this::groupLimited);
             case "top-two" -> new ExpertSelection.TopTwo(secondExpert());
             case "sinkhorn" -> section.checked("selection.", this::sinkhorn);
-            default -> throw section.wrong("selection", "one of [group-limited, plain, sinkhorn, top-two]", name);
+            default ->
+                throw section.wrong(
+                        "selection", "one of [expert-choice, group-limited, plain, sinkhorn, top-two]", name);
         };
     }
 
@@ -108,12 +123,29 @@ final class RouterSection {
                         ExpertSelection.ClosedGroups.MINUS_INFINITY));
     }
 
+    private ExpertSelection expertChoice() {
+        RowLimit.OfShare rows = RowLimit.factor(required("selection.factor", "a number above 0"))
+                .withShare(section.constant("selection.share", EvenShare.class, EvenShare.ASSIGNMENTS))
+                .withRounding(section.constant("selection.rounding", Capacity.Rounding.class, Capacity.Rounding.UP))
+                .withMultipleOf(whole("selection.multipleOf", 1));
+        return new ExpertSelection.ExpertChoice(
+                section.has("selection.minimum")
+                        ? rows.withMinimum(section.positive("selection.minimum"))
+                        : rows.withZeroRows(ZeroRows.NO_ROWS),
+                section.has("selection.groupSize")
+                        ? CapacityScope.groups(section.positive("selection.groupSize"))
+                        : CapacityScope.batch());
+    }
+
+    private int whole(String key, int absent) {
+        return section.has(key) ? section.positive(key) : absent;
+    }
+
     private ExpertSelection sinkhorn() {
         ExpertSelection.Sinkhorn known = new ExpertSelection.Sinkhorn();
-        int iterations = section.has("selection.maxIterations")
-                ? section.integer("selection.maxIterations")
-                : known.maxIterations();
-        return new ExpertSelection.Sinkhorn(section.decimal("selection.tolerance", known.tolerance()), iterations);
+        return new ExpertSelection.Sinkhorn(
+                section.decimal("selection.tolerance", known.tolerance()),
+                whole("selection.maxIterations", known.maxIterations()));
     }
 
     private SecondExpert secondExpert() {

@@ -74,7 +74,7 @@ class RouterConfigTest {
                 "router.topK = 1\\nrouter.score = tanh|preset test: router.score: expected"
                         + " one of [sigmoid, softmax, sqrt-softplus] but was tanh",
                 "router.topK = 1\\nrouter.selection = best|preset test: router.selection: expected"
-                        + " one of [group-limited, plain, sinkhorn, top-two] but was best",
+                        + " one of [expert-choice, group-limited, plain, sinkhorn, top-two] but was best",
                 "router.topK = 1\\nrouter.renormalization = l2"
                         + "|preset test: router.renormalization: expected one of [none, norm, softmax-of-selected, sum] but was l2",
                 "router.topK = 1\\nrouter.scale = 0|preset test: router.scale: expected a finite number above 0 but was 0.0",

@@ -10,6 +10,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.CapacityScope;
+import org.moe4j.core.dispatch.RowLimit;
 import org.moe4j.core.testing.SmallPreset;
 
 class RouterSectionTest {
@@ -69,6 +72,25 @@ class RouterSectionTest {
                                 + "router.selection.maxIterations = 7")
                         .selection())
                 .isEqualTo(new ExpertSelection.Sinkhorn(1e-6, 7));
+    }
+
+    @Test
+    void expertChoiceIsRead() throws IOException {
+        String choice = "router.selection = expert-choice\nrouter.selection.factor = 1.25\n";
+        RowLimit.OfShare rows = RowLimit.factor(1.25);
+        assertThat(read(choice).selection())
+                .isEqualTo(new ExpertSelection.ExpertChoice(
+                        rows.withZeroRows(RowLimit.ZeroRows.NO_ROWS), CapacityScope.batch()));
+        assertThat(read(choice + "router.selection.share = tokens\nrouter.selection.rounding = half-even\n"
+                                + "router.selection.minimum = 4\nrouter.selection.multipleOf = 2\n"
+                                + "router.selection.groupSize = 512")
+                        .selection())
+                .isEqualTo(new ExpertSelection.ExpertChoice(
+                        rows.withShare(RowLimit.EvenShare.TOKENS)
+                                .withRounding(Capacity.Rounding.HALF_EVEN)
+                                .withMinimum(4)
+                                .withMultipleOf(2),
+                        CapacityScope.groups(512)));
     }
 
     @Test
@@ -144,6 +166,10 @@ class RouterSectionTest {
                         + "|router.renormalization.epsilonPlace: expected a renormalization.epsilon above 0 but was absent",
                 "router.renormalization = sum\\nrouter.renormalization.epsilon = 1\\nrouter.renormalization.epsilonPlace = top"
                         + "|router.renormalization.epsilonPlace: expected one of [floor, in-sum, per-score] but was top",
+                "router.selection.factor = 1|router.selection.factor: expected selection = expert-choice but was plain",
+                "router.selection = expert-choice|router.selection.factor: expected a number above 0 but was absent",
+                "router.selection = expert-choice\\nrouter.selection.factor = 0"
+                        + "|router.selection.factor: expected a finite number above 0 but was 0.0",
                 "router.selection.threshold = 1|router.selection.threshold: expected selection = top-two but was plain",
                 "router.selection = top-two|router.topK: expected 2 (the experts of a token with TopTwo) but was 8",
                 "router.selection = sinkhorn\\nrouter.selectionBias = true|router.selectionBias: expected false"
