@@ -88,7 +88,8 @@ class UsingPageTest {
 
     @Test
     void everyProgramOfThePageIsRunHere() {
-        assertThat(page.names()).containsExactly("PresetLayers", "OwnWeights", "Balancing", "GivenLogits");
+        assertThat(page.names())
+                .containsExactly("PresetLayers", "OwnWeights", "Balancing", "NoisyRouting", "GivenLogits");
     }
 
     @ParameterizedTest
@@ -230,6 +231,15 @@ class UsingPageTest {
         int mean = 512 * 8 / 256; // T·K/E
         assertThat(fullest.get(0)).as("before").isGreaterThan(2 * mean);
         assertThat(fullest.get(3)).as("after 99 steps").isLessThan(2 * mean);
+    }
+
+    @Test
+    void noiseMovesOtherTokensInEachStep() throws Exception {
+        List<Integer> moved = page.run("NoisyRouting").stream()
+                .map(line -> Integer.valueOf(line.get(0)))
+                .toList();
+        assertThat(moved).hasSize(3).allSatisfy(count -> assertThat(count).isBetween(1, 63));
+        assertThat(moved.stream().distinct().count()).isGreaterThan(1);
     }
 
     @Test

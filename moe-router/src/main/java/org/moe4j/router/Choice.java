@@ -23,6 +23,10 @@ record Choice(Routing weighed, Routing routing) {
             return all(
                     ChosenWeights.routing(config, logits, new SinkhornBalance(sinkhorn, logits).best(config.topK())));
         }
+        if (selection instanceof ExpertSelection.ExpertChoice rule) {
+            return all(ChosenWeights.routing(
+                    config, logits, TokensOfExperts.of(config, rule, logits, context.sequenceLengths())));
+        }
         if (selection instanceof ExpertSelection.TopTwo topTwo
                 && context.noiseSeed().isPresent()) {
             return ofTwo(config, bias, logits, topTwo.second(), context.noiseSeed());

@@ -56,7 +56,7 @@ final class RouterSection {
         section.checked("", () -> Require.inRange("topK", topK, 1, experts, "experts"));
         RouterSection reader = new RouterSection(section);
         ExpertSelection selection = reader.selection();
-        section.checked("selection.", () -> {
+        section.checked(selection instanceof ExpertSelection.GroupLimited ? "selection." : "", () -> {
             selection.requireFits(experts, topK);
             return selection;
         });
@@ -90,10 +90,10 @@ final class RouterSection {
 
     private ExpertSelection selection() {
         String name = section.text("selection", "plain");
-        onlyWith(name, "group-limited", "groups", "keptGroups", "groupScore", "closedGroups");
-        onlyWith(name, "top-two", "secondExpert", "threshold");
-        onlyWith(name, "sinkhorn", "tolerance", "maxIterations");
-        onlyWith(name, "expert-choice", "factor", "share", "rounding", "minimum", "multipleOf", "groupSize");
+        ofSelection(name, "group-limited", "groups", "keptGroups", "groupScore", "closedGroups");
+        ofSelection(name, "top-two", "secondExpert", "threshold");
+        ofSelection(name, "sinkhorn", "tolerance", "maxIterations");
+        ofSelection(name, "expert-choice", "factor", "share", "rounding", "minimum", "multipleOf", "groupSize");
         return switch (name) {
             case "plain" -> new ExpertSelection.PlainTopK();
             case "expert-choice" -> section.checked("selection.", this::expertChoice);
@@ -106,7 +106,7 @@ final class RouterSection {
         };
     }
 
-    private void onlyWith(String chosen, String needed, String... keys) {
+    private void ofSelection(String chosen, String needed, String... keys) {
         for (String key : keys) {
             onlyWith("selection." + key, "selection", chosen, needed);
         }

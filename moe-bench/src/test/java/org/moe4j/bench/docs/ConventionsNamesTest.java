@@ -23,11 +23,12 @@ import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.merge.MergeConvention;
 import org.moe4j.router.RouterConfig;
+import org.moe4j.router.RouterNoise;
 
 /** The names on docs/conventions.md are those of the library. */
 final class ConventionsNamesTest {
     private static final Pattern SETTING = Pattern.compile(
-            "`((?:router|merge|shared|capacity|groupScore|closedGroups|epsilonPlace)[\\w.]*) = ([\\w.-]+)`");
+            "`((?:router|merge|shared|capacity|noise|groupScore|closedGroups|epsilonPlace)[\\w.]*) = ([\\w.-]+)`");
     private static final Pattern NAME = Pattern.compile("`([A-Z]\\w+(?:\\.\\w+)*)(?:\\(\\w*\\))?`");
     private static final List<String> PACKAGES = List.of(
             "org.moe4j.router.",
@@ -57,33 +58,30 @@ final class ConventionsNamesTest {
             router.selection.keptGroups = 1
             router.selection.groupScore = max
             """;
+    private static final String TOP_TWO = "router.selection = top-two\n";
     private static final String SHARED_ROUTER = """
             shared.apart = true
             merge.convention = shared-router
             """;
 
     /** Settings that have a meaning only beside others. */
-    private static final Map<String, String> BESIDE = Map.of(
-            "router.score.epsilon",
-            "router.score = sigmoid\n",
-            "router.selection",
-            GROUPS,
-            "router.selection.groupScore",
-            GROUPS,
-            "router.selection.closedGroups",
-            GROUPS,
-            "router.renormalization.epsilonPlace",
-            "router.renormalization.epsilon = 0.5\n",
-            "router.renormalization = norm",
-            "router.renormalization.p = 2\n",
-            "merge.convention = shared-router",
-            SHARED_ROUTER,
-            "merge.convention = sigmoid-gated",
-            "shared.apart = true\n",
-            "merge.score",
-            SHARED_ROUTER,
-            "capacity.scope = groups",
-            "capacity.rows = 1\ncapacity.groupSize = 1\n");
+    private static final Map<String, String> BESIDE = Map.ofEntries(
+            Map.entry("router.score.epsilon", "router.score = sigmoid\n"),
+            Map.entry("router.selection", GROUPS),
+            Map.entry("router.selection.groupScore", GROUPS),
+            Map.entry("router.selection.closedGroups", GROUPS),
+            Map.entry("router.renormalization.epsilonPlace", "router.renormalization.epsilon = 0.5\n"),
+            Map.entry("router.renormalization = norm", "router.renormalization.p = 2\n"),
+            Map.entry("merge.convention = shared-router", SHARED_ROUTER),
+            Map.entry("merge.convention = sigmoid-gated", "shared.apart = true\n"),
+            Map.entry("merge.score", SHARED_ROUTER),
+            Map.entry("capacity.scope = groups", "capacity.rows = 1\ncapacity.groupSize = 1\n"),
+            Map.entry("router.selection = top-two", ""),
+            Map.entry("router.selection = sinkhorn", ""),
+            Map.entry("router.selection = expert-choice", "router.selection.factor = 1\n"),
+            Map.entry("router.selection.secondExpert", TOP_TWO),
+            Map.entry("router.selection.secondExpert = random", TOP_TWO + "router.selection.threshold = 0.2\n"),
+            Map.entry("noise.kind = input-jitter", "noise.epsilon = 0.01\n"));
 
     private static final String CAPACITY = "capacity.factor = 1\ncapacity.rounding = down\n";
 
@@ -107,6 +105,7 @@ final class ConventionsNamesTest {
                         MergeConvention.from(preset, ReferenceBackend.instance(), 1)
                                 .close();
                         Capacity.from(preset);
+                        RouterNoise.from(preset);
                     })
                     .as(setting)
                     .doesNotThrowAnyException();

@@ -20,6 +20,7 @@ final class ConventionsPageTest {
     private static final List<Map<String, Consumer<Example>>> EXAMPLES = List.of(
             ScoreExamples.all(),
             ChoiceExamples.all(),
+            SelectionExamples.all(),
             GroupExamples.all(),
             WeightExamples.all(),
             CapacityExamples.all(),
