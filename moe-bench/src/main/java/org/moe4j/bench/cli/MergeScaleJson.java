@@ -50,7 +50,7 @@ final class MergeScaleJson {
         ActiveWidths widths = ActiveWidths.of(preset);
         return JsonNodeFactory.instance
                 .objectNode()
-                .put("hidden_size", routed.hiddenSize())
+                .put("hidden_size", ExpertShape.tokenWidth(preset))
                 .put("routed_width", widths.routedWidth())
                 .put("shared_width", widths.sharedWidth())
                 .put("experts", routed.count())

@@ -23,10 +23,11 @@ final class LayerSetup implements AutoCloseable {
     LayerSetup(Preset preset, Backend backend, int tokenCount) {
         this.backend = backend;
         ExpertShape shape = ExpertShape.routed(preset);
+        int width = ExpertShape.tokenWidth(preset);
         experts = SwiGluExperts.random(shape, backend, 1);
-        layer = MoeLayer.of(TopKRouter.random(RouterConfig.from(preset), shape.hiddenSize(), backend, 2), experts);
-        tokens = Initializer.normal(1).draw(backend, tokenCount, shape.hiddenSize(), 3);
-        output = backend.buffer(tokenCount, shape.hiddenSize());
+        layer = MoeLayer.of(TopKRouter.random(RouterConfig.from(preset), width, backend, 2), experts);
+        tokens = Initializer.normal(1).draw(backend, tokenCount, width, 3);
+        output = backend.buffer(tokenCount, width);
     }
 
     /** Compares some elements of the last token with loops in double; a wrong layer is not worth a measurement. */

@@ -187,8 +187,8 @@ public final class MergeScalePage {
     static String sizes(Preset preset) {
         ExpertShape routed = ExpertShape.routed(preset);
         ActiveWidths widths = ActiveWidths.of(preset);
-        return "D " + routed.hiddenSize() + ", F " + routed.intermediateSize() + ", shared " + widths.sharedWidth()
-                + ", E " + routed.count() + ", K " + widths.topK();
+        return "D " + ExpertShape.tokenWidth(preset) + ", F " + routed.intermediateSize() + ", shared "
+                + widths.sharedWidth() + ", E " + routed.count() + ", K " + widths.topK();
     }
 
     private static String rounded(double value) {

@@ -66,8 +66,8 @@ public final class MergeScaleStudy {
         ActiveWidths widths = ActiveWidths.of(settings.forward());
         double sumPSquared =
                 statistics(measured, Measure.of(Quantity.SUM_P_SQUARED)).getAverage();
-        MergeScalePrediction prediction = MergeScalePrediction.of(
-                widths, ExpertShape.routed(settings.forward()).hiddenSize(), sumPSquared);
+        MergeScalePrediction prediction =
+                MergeScalePrediction.of(widths, ExpertShape.tokenWidth(settings.forward()), sumPSquared);
         List<ScaledMerge> conventions = Quantity.conventions(widths);
         List<Row> rows = new ArrayList<>();
         for (Quantity quantity : Quantity.values()) {

@@ -55,11 +55,16 @@ record SeededLayer(
                     preset + ": expected one shared expert but was a preset with " + sharedShapes.size());
         }
         RouterConfig config = RouterConfig.from(preset);
-        int d = routedShape.hiddenSize();
+        int d = ExpertShape.tokenWidth(preset);
         Initializer weights = new Initializer(standardDeviation(d), CUT);
         Initializer normal = Initializer.normal(1);
         SplittableRandom seeds = new SplittableRandom(seed);
-        ExpertShape existing = new ExpertShape(experts, d, routedShape.intermediateSize());
+        ExpertShape existing = new ExpertShape(
+                experts,
+                routedShape.hiddenSize(),
+                routedShape.intermediateSize(),
+                routedShape.activation(),
+                routedShape.biases());
         return new SeededLayer(
                 TopKRouter.random(config, d, backend, seeds.nextLong(), weights),
                 SwiGluExperts.random(existing, backend, seeds.nextLong(), weights, weights),

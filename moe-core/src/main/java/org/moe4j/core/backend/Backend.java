@@ -2,14 +2,15 @@ package org.moe4j.core.backend;
 
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 
 /**
  * The kernels of an MoE layer. The Javadoc of each method is its definition; the reference backend is that definition
  * as a loop, every other backend is compared with it.
  *
- * <p><b>Purity.</b> A kernel never writes to an argument and returns a fresh matrix; only {@link #accumulate} writes,
- * and only to a {@link #buffer}. Matrices can therefore be shared by threads, passes and layers.
+ * <p><b>Purity.</b> A kernel never writes to an argument and returns a fresh matrix; only {@link #accumulate} and
+ * {@link #accumulateMatmulTransA} write, and only to a {@link #buffer}. Matrices can therefore be shared by threads, passes and layers.
  *
  * <p><b>Determinism.</b> The same arguments give the same bits, run after run and for any number of
  * workers of its own; a backend whose products run elsewhere, as on a device, says what it can promise instead.
@@ -74,7 +75,7 @@ public interface Backend {
     Matrix matrix(int rows, int columns, RowSource source);
 
     /**
-     * A matrix of zeros that {@link #accumulate} may write to. Whoever fills it sees to it that nobody reads meanwhile.
+     * A matrix of zeros that the accumulating kernels may write to. Whoever fills it sees to it that nobody reads meanwhile.
      *
      * @param rows at least 0
      * @param columns at least 0
@@ -111,6 +112,17 @@ public interface Backend {
      * @return one (p×q) per group
      */
     List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups);
+
+    /**
+     * {@code into_g = into_g + a[rows of g]ᵀ · b[rows of g]} for the groups that have a buffer, without a matrix for the
+     * product; an empty group adds nothing.
+     *
+     * @param a (N×p)
+     * @param b (N×q)
+     * @param groups N rows
+     * @param into a {@link #buffer} (p×q) for any of the groups, by the group's index
+     */
+    void accumulateMatmulTransA(Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into);
 
     /**
      * {@code y_i = a[rows_i]}.
@@ -171,26 +183,26 @@ public interface Backend {
     Matrix multiply(Matrix a, Matrix b);
 
     /**
-     * {@code y = silu(gate) ⊙ up} with {@code silu(g) = g · σ(g)}, {@code σ(g) = 1 / (1 + e^−g)}.
+     * What stands between the projections of an expert, element by element: {@code y = a(gate, up)} or {@code y = a(up)}.
      *
-     * @param gate (N×F)
-     * @param up (N×F)
+     * @param activation a, whose Javadoc is the formula
+     * @param projections (N×F) each, with a gate exactly if the activation is gated
      * @return (N×F)
      */
-    Matrix swiGlu(Matrix gate, Matrix up);
+    Matrix activate(Activation activation, Projections projections);
 
     /**
-     * Adjoint of {@link #swiGlu}: {@code dUp = d · g · σ(g)}, {@code dGate = d · u · σ(g) · (1 + g · (1 − σ(g)))}.
+     * Adjoint of {@link #activate}: {@code dUp = d ⊙ ∂a/∂up} and, with a gate, {@code dGate = d ⊙ ∂a/∂gate}.
      *
-     * @param gate (N×F), as given forward
-     * @param up (N×F), as given forward
+     * @param activation a
+     * @param projections as given forward
      * @param dHidden (N×F) gradient of the result
-     * @return gradients of both arguments
+     * @return gradients of the projections; a gate exactly if there was one
      */
-    GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden);
+    Projections activateBackward(Activation activation, Projections projections, Matrix dHidden);
 
     /**
-     * {@code buffer[fromRow + i] = keep · buffer[fromRow + i] + a_i}; the only kernel that writes. With {@code keep = 0}
+     * {@code buffer[fromRow + i] = keep · buffer[fromRow + i] + a_i}. With {@code keep = 0}
      * the old values are not read, so that they may be anything.
      *
      * @param keep factor of the values already there
@@ -210,16 +222,14 @@ public interface Backend {
     OptionalLong firstNonFinite(Matrix a);
 
     /**
-     * Takes over a bank of SwiGLU experts, once, in whatever layout the kernels of this backend want; {@link Bank} says
-     * what it computes. The default runs the elementary kernels above.
+     * Takes over a bank of experts, once, in whatever layout the kernels of this backend want; {@link Bank} says what it
+     * computes. The default runs the elementary kernels above.
      *
-     * @param gate E matrices (F×D)
-     * @param up E matrices (F×D)
-     * @param down E matrices (D×F)
+     * @param weights of E experts; the handles stay the caller's
      * @return the prepared bank; it stays valid when the given matrices are closed
      */
-    default Bank prepare(List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
-        return new ElementaryBank(this, gate, up, down);
+    default Bank prepare(BankWeights weights) {
+        return new ElementaryBank(this, weights);
     }
 
     /**
@@ -275,12 +285,4 @@ public interface Backend {
     default Matrix matmulTransA(Matrix a, Matrix b) {
         return groupedMatmulTransA(a, b, RowGroups.single(a.rows())).get(0);
     }
-
-    /**
-     * Gradients of the two projections of a SwiGLU.
-     *
-     * @param gate (N×F)
-     * @param up (N×F)
-     */
-    record GateUp(Matrix gate, Matrix up) {}
 }

@@ -1,9 +1,10 @@
 package org.moe4j.core.backend;
 
 /**
- * The weights of E SwiGLU experts, held once in a backend's own layout and run fused.
+ * The weights of E experts, held once in a backend's own layout and run fused.
  *
- * <p>For row i of group e, with {@code x = tokens[rows_i]}: {@code y_i = (silu(x·gate_eᵀ) ⊙ (x·up_eᵀ)) · down_eᵀ}.
+ * <p>For row i of group e, with {@code x = tokens[rows_i]}: {@code y_i = a(x·gate_eᵀ, x·up_eᵀ) · down_eᵀ} with the
+ * {@link Activation} a; without a gate {@code a(x·up_eᵀ)}; with biases each of the products has its own added to it.
  */
 public interface Bank extends AutoCloseable {
     /**
@@ -27,28 +28,13 @@ public interface Bank extends AutoCloseable {
     Matrix apply(Matrix tokens, int[] rows, RowGroups groups);
 
     /**
-     * Gate projection of one expert, in the layout of checkpoints.
+     * Weights of one expert, in the layout of checkpoints.
      *
+     * @param part one of the bank's parts
      * @param expert index of the expert
-     * @return a handle of its own (F×D)
+     * @return a handle of its own, of the shape {@link BankPart} says
      */
-    Matrix gate(int expert);
-
-    /**
-     * Up projection of one expert.
-     *
-     * @param expert index of the expert
-     * @return a handle of its own (F×D)
-     */
-    Matrix up(int expert);
-
-    /**
-     * Down projection of one expert.
-     *
-     * @param expert index of the expert
-     * @return a handle of its own (D×F)
-     */
-    Matrix down(int expert);
+    Matrix weight(BankPart part, int expert);
 
     /** Releases the weights; doing so again changes nothing. Any other use afterwards is an {@link IllegalStateException},
      * but a pass made before stays usable until it is closed itself. */

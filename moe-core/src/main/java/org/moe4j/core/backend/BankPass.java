@@ -1,6 +1,10 @@
 package org.moe4j.core.backend;
 
+import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
 
 /** What one forward run of a {@link Bank} computed, and its backward. */
 public interface BankPass extends AutoCloseable {
@@ -19,6 +23,16 @@ public interface BankPass extends AutoCloseable {
      */
     BankGradients backward(Matrix dOutput);
 
+    /**
+     * Adds gradients of weights to buffers, without a second copy of the weights. What has no buffer is frozen: its
+     * gradient is not computed.
+     *
+     * @param dOutput (N×D)
+     * @param into for any of the bank's parts and of its experts a {@link Backend#buffer} of the weight's shape
+     * @return gradient of the gathered rows (N×D), the caller's
+     */
+    Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into);
+
     /** Releases what was kept; doing so again changes nothing. */
     @Override
     void close();
@@ -27,23 +41,41 @@ public interface BankPass extends AutoCloseable {
      * Gradients of a bank.
      *
      * @param input (N×D), of the gathered rows
-     * @param gate E matrices (F×D)
-     * @param up E matrices (F×D)
-     * @param down E matrices (D×F)
+     * @param parts for each part of the bank E matrices of the shape of its weights
      */
-    record BankGradients(Matrix input, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+    record BankGradients(Matrix input, Map<BankPart, List<Matrix>> parts) implements AutoCloseable {
         /**
          * Copies the lists.
          *
          * @param input (N×D), of the gathered rows
-         * @param gate E matrices (F×D)
-         * @param up E matrices (F×D)
-         * @param down E matrices (D×F)
+         * @param parts for each part of the bank E matrices of the shape of its weights
          */
         public BankGradients {
-            gate = List.copyOf(gate);
-            up = List.copyOf(up);
-            down = List.copyOf(down);
+            Map<BankPart, List<Matrix>> copies = new EnumMap<>(BankPart.class);
+            parts.forEach((part, matrices) -> copies.put(part, List.copyOf(matrices)));
+            parts = Collections.unmodifiableMap(copies);
+        }
+
+        /**
+         * Gradients of one part.
+         *
+         * @param part one of the bank's parts
+         * @return one matrix per expert
+         * @throws NoSuchElementException when the bank has no such part
+         */
+        public List<Matrix> get(BankPart part) {
+            List<Matrix> matrices = parts.get(part);
+            if (matrices == null) {
+                throw new NoSuchElementException("part: expected one of " + parts.keySet() + " but was " + part);
+            }
+            return matrices;
+        }
+
+        /** Closes all matrices. */
+        @Override
+        public void close() {
+            input.close();
+            parts.values().forEach(matrices -> matrices.forEach(Matrix::close));
         }
     }
 }

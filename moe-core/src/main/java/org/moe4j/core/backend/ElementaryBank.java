@@ -1,37 +1,28 @@
 package org.moe4j.core.backend;
 
-import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
-import java.util.function.UnaryOperator;
-import org.moe4j.core.backend.Backend.GateUp;
+import java.util.Optional;
 
 /** A bank that runs the elementary kernels one after another: the definition that every fused bank is compared with. */
 final class ElementaryBank implements Bank {
     private final Backend backend;
-    private final List<Matrix> gate;
-    private final List<Matrix> up;
-    private final List<Matrix> down;
+    private final BankWeights weights;
 
-    ElementaryBank(Backend backend, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
-        KernelChecks.bank(backend, gate, up, down);
+    ElementaryBank(Backend backend, BankWeights weights) {
+        BankChecks.prepare(backend, weights);
         this.backend = backend;
-        this.gate = handles(gate, Matrix::share);
-        this.up = handles(up, Matrix::share);
-        this.down = handles(down, Matrix::share);
-    }
-
-    private static List<Matrix> handles(List<Matrix> matrices, UnaryOperator<Matrix> each) {
-        List<Matrix> copies = new ArrayList<>(matrices.size());
-        matrices.forEach(matrix -> copies.add(each.apply(matrix)));
-        return List.copyOf(copies);
+        this.weights = weights.share();
     }
 
     @Override
     public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
-        KernelChecks.bankRun(
-                backend, tokens, rows, groups, gate.size(), gate.get(0).columns());
-        return new Pass(tokens, rows, groups);
+        BankChecks.run(backend, tokens, rows, groups, weights.count(), weights.hiddenSize());
+        return new Pass(backend, weights.share(), tokens, rows, groups);
     }
 
     @Override
@@ -42,45 +33,57 @@ final class ElementaryBank implements Bank {
     }
 
     @Override
-    public Matrix gate(int expert) {
-        return gate.get(Objects.checkIndex(expert, gate.size())).share();
-    }
-
-    @Override
-    public Matrix up(int expert) {
-        return up.get(Objects.checkIndex(expert, up.size())).share();
-    }
-
-    @Override
-    public Matrix down(int expert) {
-        return down.get(Objects.checkIndex(expert, down.size())).share();
+    public Matrix weight(BankPart part, int expert) {
+        return weights.get(part)
+                .get(Objects.checkIndex(expert, weights.count()))
+                .share();
     }
 
     @Override
     public void close() {
-        gate.forEach(Matrix::close);
-        up.forEach(Matrix::close);
-        down.forEach(Matrix::close);
+        weights.close();
     }
 
-    private final class Pass implements BankPass {
+    private static final class Pass implements BankPass {
+        private final Backend backend;
+        private final BankWeights weights; // its own, for when the bank is closed first
         private final RowGroups groups;
-        private final List<Matrix> gates = handles(gate, Matrix::share); // its own, for when the bank is closed first
-        private final List<Matrix> ups = handles(up, Matrix::share);
-        private final List<Matrix> downs = handles(down, Matrix::share);
         private final Matrix x; // N×D
-        private final Matrix gateOut; // N×F
-        private final Matrix upOut; // N×F
+        private final Matrix ones; // N×1: the input of every bias
+        private final Projections inner; // N×F each
         private final Matrix hidden; // N×F
         private final Matrix output; // N×D
 
-        Pass(Matrix tokens, int[] rows, RowGroups groups) {
+        Pass(Backend backend, BankWeights weights, Matrix tokens, int[] rows, RowGroups groups) {
+            this.backend = backend;
+            this.weights = weights;
             this.groups = groups;
             x = backend.gatherRows(tokens, rows);
-            gateOut = backend.groupedMatmulTransB(x, groups, gate);
-            upOut = backend.groupedMatmulTransB(x, groups, up);
-            hidden = backend.swiGlu(gateOut, upOut);
-            output = backend.groupedMatmulTransB(hidden, groups, down);
+            ones = ones(backend, weights.biases() ? rows.length : 0);
+            inner = new Projections(
+                    weights.activation().gated()
+                            ? Optional.of(project(x, BankPart.GATE, BankPart.GATE_BIAS))
+                            : Optional.empty(),
+                    project(x, BankPart.UP, BankPart.UP_BIAS));
+            hidden = backend.activate(weights.activation(), inner);
+            output = project(hidden, BankPart.DOWN, BankPart.DOWN_BIAS);
+        }
+
+        private static Matrix ones(Backend backend, int rows) {
+            double[] values = new double[rows];
+            Arrays.fill(values, 1);
+            return backend.matrix(rows, 1, values);
+        }
+
+        private Matrix project(Matrix input, BankPart weight, BankPart bias) {
+            Matrix product = backend.groupedMatmulTransB(input, groups, weights.get(weight));
+            if (!weights.biases()) {
+                return product;
+            }
+            try (product;
+                    Matrix added = backend.groupedMatmul(ones, groups, weights.get(bias))) {
+                return backend.add(product, added);
+            }
         }
 
         @Override
@@ -88,33 +91,71 @@ final class ElementaryBank implements Bank {
             return output;
         }
 
+        /** What stands on either side of each gradient of weights: {@code d = aᵀ · b} over the rows of a group. */
+        private record Sides(Matrix a, Matrix b) {}
+
+        private Map<BankPart, Sides> sides(Matrix dOutput, Projections dInner) {
+            Map<BankPart, Sides> sides = new EnumMap<>(BankPart.class);
+            dInner.gate().ifPresent(dGate -> sides.put(BankPart.GATE, new Sides(dGate, x)));
+            sides.put(BankPart.UP, new Sides(dInner.up(), x));
+            sides.put(BankPart.DOWN, new Sides(dOutput, hidden));
+            if (weights.biases()) {
+                dInner.gate().ifPresent(dGate -> sides.put(BankPart.GATE_BIAS, new Sides(ones, dGate)));
+                sides.put(BankPart.UP_BIAS, new Sides(ones, dInner.up()));
+                sides.put(BankPart.DOWN_BIAS, new Sides(ones, dOutput));
+            }
+            return sides;
+        }
+
+        private Projections innerGradients(Matrix dOutput) {
+            try (Matrix dHidden = backend.groupedMatmul(dOutput, groups, weights.get(BankPart.DOWN))) {
+                return backend.activateBackward(weights.activation(), inner, dHidden);
+            }
+        }
+
+        private Matrix inputGradient(Projections dInner) {
+            Matrix throughUp = backend.groupedMatmul(dInner.up(), groups, weights.get(BankPart.UP));
+            if (dInner.gate().isEmpty()) {
+                return throughUp;
+            }
+            try (throughUp;
+                    Matrix throughGate =
+                            backend.groupedMatmul(dInner.gateOrThrow(), groups, weights.get(BankPart.GATE))) {
+                return backend.add(throughGate, throughUp);
+            }
+        }
+
         @Override
         public BankGradients backward(Matrix dOutput) {
             KernelChecks.gradient(backend, dOutput, output);
-            List<Matrix> dDown = backend.groupedMatmulTransA(dOutput, hidden, groups);
-            try (Matrix dHidden = backend.groupedMatmul(dOutput, groups, downs)) {
-                GateUp d = backend.swiGluBackward(gateOut, upOut, dHidden);
-                try (Matrix dGate = d.gate();
-                        Matrix dUp = d.up();
-                        Matrix throughGate = backend.groupedMatmul(dGate, groups, gates);
-                        Matrix throughUp = backend.groupedMatmul(dUp, groups, ups)) {
-                    return new BankGradients(
-                            backend.add(throughGate, throughUp),
-                            backend.groupedMatmulTransA(dGate, x, groups),
-                            backend.groupedMatmulTransA(dUp, x, groups),
-                            dDown);
-                }
+            try (Projections dInner = innerGradients(dOutput)) {
+                Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
+                sides(dOutput, dInner)
+                        .forEach((part, side) ->
+                                parts.put(part, backend.groupedMatmulTransA(side.a(), side.b(), groups)));
+                return new BankGradients(inputGradient(dInner), parts);
+            }
+        }
+
+        @Override
+        public Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into) {
+            KernelChecks.gradient(backend, dOutput, output);
+            BankChecks.buffers(backend, weights, into);
+            try (Projections dInner = innerGradients(dOutput)) {
+                Matrix dInput = inputGradient(dInner);
+                sides(dOutput, dInner)
+                        .forEach((part, side) -> backend.accumulateMatmulTransA(
+                                side.a(), side.b(), groups, into.getOrDefault(part, Collections.emptyMap())));
+                return dInput;
             }
         }
 
         @Override
         public void close() {
-            gates.forEach(Matrix::close);
-            ups.forEach(Matrix::close);
-            downs.forEach(Matrix::close);
+            weights.close();
             x.close();
-            gateOut.close();
-            upOut.close();
+            ones.close();
+            inner.close();
             hidden.close();
             output.close();
         }

@@ -1,6 +1,7 @@
 package org.moe4j.core.backend;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.moe4j.core.internal.Require;
 
@@ -55,6 +56,57 @@ public final class KernelChecks {
     }
 
     /**
+     * {@link Backend#accumulateMatmulTransA}.
+     *
+     * @param backend the backend asked
+     * @param a left operand
+     * @param b right operand
+     * @param groups their row groups
+     * @param into buffers by the index of their group
+     */
+    public static void accumulateMatmulTransA(
+            Backend backend, Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into) {
+        groupedMatmulTransA(backend, a, b, groups);
+        into.forEach((group, buffer) -> {
+            Objects.checkIndex(group, groups.count());
+            owner("into[" + group + "]", buffer, backend);
+            buffer("into[" + group + "]", buffer, a.columns(), b.columns(), "columns of a and of b");
+        });
+    }
+
+    /**
+     * {@link Backend#activate}.
+     *
+     * @param backend the backend asked
+     * @param activation says whether there has to be a gate
+     * @param projections of one shape
+     */
+    public static void activate(Backend backend, Activation activation, Projections projections) {
+        if (activation.gated() != projections.gate().isPresent()) {
+            throw Require.expected(
+                    "projections",
+                    activation.gated() ? "gate and up (" + activation + ")" : "up alone (" + activation + ")",
+                    projections.gate().isPresent() ? "gate and up" : "up alone");
+        }
+        projections.gate().ifPresent(gate -> sameShape(backend, "gate", gate, "up", projections.up()));
+        owner("up", projections.up(), backend);
+    }
+
+    /**
+     * {@link Backend#activateBackward}.
+     *
+     * @param backend the backend asked
+     * @param activation says whether there has to be a gate
+     * @param projections of one shape
+     * @param dHidden of the same shape
+     */
+    public static void activateBackward(
+            Backend backend, Activation activation, Projections projections, Matrix dHidden) {
+        activate(backend, activation, projections);
+        sameShape(backend, "up", projections.up(), "dHidden", dHidden);
+    }
+
+    /**
      * {@link Backend#gatherRows}.
      *
      * @param backend the backend asked
@@ -87,7 +139,7 @@ public final class KernelChecks {
         return rows.length / perRow;
     }
 
-    private static void indices(String argument, int[] rows, int low, int end) {
+    static void indices(String argument, int[] rows, int low, int end) {
         for (int i = 0; i < rows.length; i++) {
             if (rows[i] < low || rows[i] >= end) {
                 throw Require.expected(
@@ -164,50 +216,6 @@ public final class KernelChecks {
         if (!buffer.isBuffer()) {
             throw Require.expected(argument, "a matrix made by backend.buffer", "an immutable matrix");
         }
-    }
-
-    /**
-     * {@link Backend#prepare}.
-     *
-     * @param backend the backend asked
-     * @param gate E matrices (F×D)
-     * @param up E matrices (F×D)
-     * @param down E matrices (D×F)
-     */
-    public static void bank(Backend backend, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
-        if (gate.isEmpty()) {
-            throw Require.expected("gate", "at least 1 expert", "an empty list");
-        }
-        Require.count("up", up.size(), gate.size(), "matrices (one per gate)");
-        Require.count("down", down.size(), gate.size(), "matrices (one per gate)");
-        int intermediate = gate.get(0).rows();
-        int hidden = gate.get(0).columns();
-        for (int e = 0; e < gate.size(); e++) {
-            owner("gate[" + e + "]", gate.get(e), backend);
-            owner("up[" + e + "]", up.get(e), backend);
-            owner("down[" + e + "]", down.get(e), backend);
-            shape("gate[" + e + "]", gate.get(e), intermediate, hidden, "shape of gate[0]");
-            shape("up[" + e + "]", up.get(e), intermediate, hidden, "shape of gate[0]");
-            shape("down[" + e + "]", down.get(e), hidden, intermediate, "transposed shape of gate[0]");
-        }
-    }
-
-    /**
-     * A run of a bank.
-     *
-     * @param backend the backend asked
-     * @param tokens (T×D)
-     * @param rows N indices
-     * @param groups N rows in E groups
-     * @param experts E
-     * @param hidden D
-     */
-    public static void bankRun(Backend backend, Matrix tokens, int[] rows, RowGroups groups, int experts, int hidden) {
-        owner("tokens", tokens, backend);
-        Require.count("tokens", tokens.columns(), hidden, "columns (hidden size of the experts)");
-        Require.count("groups", groups.count(), experts, "groups (one per expert)");
-        Require.count("rows", rows.length, groups.rows(), "indices (rows of the groups)");
-        indices("rows", rows, 0, tokens.rows());
     }
 
     /**

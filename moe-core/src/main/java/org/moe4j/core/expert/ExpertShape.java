@@ -3,25 +3,29 @@ package org.moe4j.core.expert;
 import java.util.Collections;
 import java.util.List;
 import java.util.OptionalInt;
-import java.util.Set;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.preset.PresetSection;
 
 /**
- * Sizes of a bank of SwiGLU experts.
+ * Sizes and kind of a bank of experts.
  *
  * @param count E, at least 1
- * @param hiddenSize D, at least 1
+ * @param hiddenSize D, what an expert reads and writes, at least 1
  * @param intermediateSize F, at least 1
+ * @param activation what stands between the projections
+ * @param biases whether every projection has a bias
  */
-public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
+public record ExpertShape(int count, int hiddenSize, int intermediateSize, Activation activation, boolean biases) {
     /**
      * Checks the sizes.
      *
      * @param count E, at least 1
-     * @param hiddenSize D, at least 1
+     * @param hiddenSize D, what an expert reads and writes, at least 1
      * @param intermediateSize F, at least 1
+     * @param activation what stands between the projections
+     * @param biases whether every projection has a bias
      */
     public ExpertShape {
         Require.atLeast("count", count, 1);
@@ -29,8 +33,16 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
         Require.atLeast("intermediateSize", intermediateSize, 1);
     }
 
-    private static final Set<String> KEYS =
-            Set.of("count", "hiddenSize", "intermediateSize", "latentSize", "weightPlace");
+    /**
+     * Plain SwiGLU experts without biases.
+     *
+     * @param count E, at least 1
+     * @param hiddenSize D, at least 1
+     * @param intermediateSize F, at least 1
+     */
+    public ExpertShape(int count, int hiddenSize, int intermediateSize) {
+        this(count, hiddenSize, intermediateSize, new Activation.SwiGlu(), false);
+    }
 
     /**
      * Width of the tokens of a preset's layer, from its section {@code experts}: what router, shared experts and merge see.
@@ -39,9 +51,7 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
      * @return D
      */
     public static int tokenWidth(Preset preset) {
-        PresetSection section = preset.section("experts");
-        section.rejectUnknown(KEYS);
-        return section.positive("hiddenSize");
+        return ExpertSection.of(preset).positive("hiddenSize");
     }
 
     /**
@@ -52,8 +62,7 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
      * @return L; empty for a model whose experts see the full width
      */
     public static OptionalInt latentSize(Preset preset) {
-        PresetSection section = preset.section("experts");
-        section.rejectUnknown(KEYS);
+        PresetSection section = ExpertSection.of(preset);
         return section.has("latentSize") ? OptionalInt.of(section.positive("latentSize")) : OptionalInt.empty();
     }
 
@@ -65,26 +74,30 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
      * @return their shape
      */
     public static ExpertShape routed(Preset preset) {
-        PresetSection section = preset.section("experts");
-        section.rejectUnknown(KEYS);
+        PresetSection section = ExpertSection.of(preset);
         ExpertShape full = section.checked(
                 "",
                 () -> new ExpertShape(
-                        section.integer("count"), section.integer("hiddenSize"), section.integer("intermediateSize")));
-        return new ExpertShape(full.count, latentSize(preset).orElse(full.hiddenSize), full.intermediateSize);
+                        section.integer("count"),
+                        section.integer("hiddenSize"),
+                        section.integer("intermediateSize"),
+                        ExpertSection.activation(section),
+                        section.flag("biases", false)));
+        int width = latentSize(preset).orElse(full.hiddenSize);
+        return new ExpertShape(full.count, width, full.intermediateSize, full.activation, full.biases);
     }
 
     /**
      * The shared experts of a preset, from its section {@code shared}: n of them as one of n-fold width, which is the same
      * function when they are added (Section 20 of the report on Olmo's MoE recipe, Equation 76). With
-     * {@code shared.apart = true} they stay n, as a merge with a gate for each of them needs it (Equation 78).
+     * {@code shared.apart = true} they stay n, as a merge with a gate for each of them needs it (Equation 78). Activation
+     * and biases are those of the routed experts; with biases, n added as one have one down bias, the sum of theirs.
      *
      * @param preset the model's layer
      * @return banks of one; none when the model has no shared expert
      */
     public static List<ExpertShape> shared(Preset preset) {
-        PresetSection section = preset.section("shared");
-        section.rejectUnknown(Set.of("count", "intermediateSize", "apart"));
+        PresetSection section = ExpertSection.shared(preset);
         if (section.isEmpty()) {
             return List.of();
         }
@@ -97,32 +110,46 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize) {
         if (total > Integer.MAX_VALUE) {
             throw section.wrong("intermediateSize", "a total width below 2^31", total + " in all");
         }
+        ExpertShape routed = routed(preset);
         int hidden = tokenWidth(preset);
         if (!section.flag("apart", false)) {
-            return List.of(new ExpertShape(1, hidden, (int) total));
+            return List.of(new ExpertShape(1, hidden, (int) total, routed.activation, routed.biases));
         }
         if (count == 1) {
             throw section.wrong("count", "at least 2 (shared.apart = true)", "1");
         }
-        return Collections.nCopies(count, new ExpertShape(1, hidden, width));
+        return Collections.nCopies(count, new ExpertShape(1, hidden, width, routed.activation, routed.biases));
+    }
+
+    /** Projections to the intermediate size, and biases of that width. */
+    private int inner() {
+        return activation.gated() ? 2 : 1;
+    }
+
+    private long biasNumbers() {
+        return biases ? (long) inner() * intermediateSize + hiddenSize : 0;
     }
 
     /**
-     * Numbers in the three projections of all experts.
+     * Numbers in the projections and biases of all experts.
      *
-     * @return {@code 3 · E · D · F}
+     * @return {@code E · (3 · D · F)}, with 2 instead of 3 without a gate; with biases {@code E · (2 · F + D)} more, or
+     *     without a gate {@code E · (F + D)}
      */
     public long parameters() {
-        return 3L * count * hiddenSize * intermediateSize;
+        return count * ((inner() + 1L) * hiddenSize * intermediateSize + biasNumbers());
     }
 
     /**
-     * Floating-point operations of one forward token, a multiply-add counted as two, the products only.
+     * Floating-point operations of one forward token, a multiply-add counted as two: products and the additions of biases,
+     * without the activation.
      *
      * @param topK experts per token
-     * @return {@code 2 · 3 · K · D · F}
+     * @return {@code 2 · 3 · K · D · F}, with 2 instead of 3 without a gate; with biases one more for each of an expert's
+     *     biases
      */
     public long flopsPerToken(int topK) {
-        return 6L * Require.inRange("topK", topK, 1, count, "experts") * hiddenSize * intermediateSize;
+        long experts = Require.inRange("topK", topK, 1, count, "experts");
+        return experts * (2 * (inner() + 1L) * hiddenSize * intermediateSize + biasNumbers());
     }
 }

@@ -3,17 +3,18 @@ package org.moe4j.core.nd4j;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Function;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
-import org.moe4j.core.backend.Backend.GateUp;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.nd4j.Nd4jBackend.Precision;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
-import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
  * The device strategy: only ND4J operations that were checked against plain loops, and nothing that assumes host memory.
@@ -119,24 +120,35 @@ final class DeviceKernels implements Kernels {
     public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
         List<Matrix> products = new ArrayList<>();
         for (int g = 0; g < groups.count(); g++) {
-            int from = groups.from(g);
-            int to = groups.to(g);
-            products.add(made(
-                    a.columns(),
-                    b.columns(),
-                    scope -> {
-                        INDArray y = arrays.zeros(a.columns(), b.columns());
-                        if (to > from) {
-                            INDArray left =
-                                    DeviceArrays.rows(scope.array(a), from, to).transpose();
-                            y.assign(scope.temporary(left.mmul(DeviceArrays.rows(scope.array(b), from, to))));
-                        }
-                        return y;
-                    },
-                    a,
-                    b));
+            products.add(transA(a, b, groups.from(g), groups.to(g)));
         }
         return List.copyOf(products);
+    }
+
+    private Matrix transA(Matrix a, Matrix b, int from, int to) {
+        return made(
+                a.columns(),
+                b.columns(),
+                scope -> {
+                    INDArray y = arrays.zeros(a.columns(), b.columns());
+                    if (to > from) {
+                        INDArray left =
+                                DeviceArrays.rows(scope.array(a), from, to).transpose();
+                        y.assign(scope.temporary(left.mmul(DeviceArrays.rows(scope.array(b), from, to))));
+                    }
+                    return y;
+                },
+                a,
+                b);
+    }
+
+    @Override
+    public void accumulateMatmulTransA(Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into) {
+        into.forEach((group, buffer) -> {
+            try (Matrix product = transA(a, b, groups.from(group), groups.to(group))) { // one at a time
+                accumulate(1, buffer, 0, product);
+            }
+        });
     }
 
     @Override
@@ -213,41 +225,53 @@ final class DeviceKernels implements Kernels {
     }
 
     @Override
-    public Matrix swiGlu(Matrix gate, Matrix up) {
+    public Matrix activate(Activation activation, Projections projections) {
+        Matrix up = projections.up();
         return made(
-                gate.rows(),
-                gate.columns(),
-                scope -> Transforms.sigmoid(scope.array(gate), true)
-                        .muli(scope.array(gate))
-                        .muli(scope.array(up)),
-                gate,
-                up);
+                up.rows(),
+                up.columns(),
+                scope -> {
+                    DeviceActivations activations = new DeviceActivations(scope);
+                    return activation instanceof Activation.Gated gated
+                            ? activations.value(gated, scope.array(projections.gateOrThrow()), scope.array(up))
+                            : activations.value((Activation.Plain) activation, scope.array(up));
+                },
+                arguments(projections));
+    }
+
+    private static Matrix[] arguments(Projections projections, Matrix... others) {
+        List<Matrix> all = new ArrayList<>(List.of(others));
+        projections.gate().ifPresent(all::add);
+        all.add(projections.up());
+        return all.toArray(Matrix[]::new);
     }
 
     @Override
-    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
+    public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
+        Matrix up = projections.up();
+        Matrix[] arguments = arguments(projections, dHidden);
+        if (activation instanceof Activation.Plain plain) {
+            return Projections.of(made(
+                    up.rows(),
+                    up.columns(),
+                    scope -> new DeviceActivations(scope).gradient(plain, scope.array(up), scope.array(dHidden)),
+                    arguments));
+        }
+        Activation.Gated gated = (Activation.Gated) activation;
+        Matrix gate = projections.gateOrThrow();
         Matrix dUp = made(
-                gate.rows(),
-                gate.columns(),
-                scope -> Transforms.sigmoid(scope.array(gate), true)
-                        .muli(scope.array(gate))
-                        .muli(scope.array(dHidden)),
-                gate,
-                up,
-                dHidden);
+                up.rows(),
+                up.columns(),
+                scope -> new DeviceActivations(scope)
+                        .upGradient(gated, scope.array(gate), scope.array(up), scope.array(dHidden)),
+                arguments);
         Matrix dGate = made(
-                gate.rows(),
-                gate.columns(),
-                scope -> {
-                    INDArray g = scope.array(gate);
-                    INDArray s = scope.temporary(Transforms.sigmoid(g, true));
-                    INDArray slope = s.mul(-1).addi(1).muli(g).addi(1).muli(s);
-                    return slope.muli(scope.array(up)).muli(scope.array(dHidden));
-                },
-                gate,
-                up,
-                dHidden);
-        return new GateUp(dGate, dUp);
+                up.rows(),
+                up.columns(),
+                scope -> new DeviceActivations(scope)
+                        .gateGradient(gated, scope.array(gate), scope.array(up), scope.array(dHidden)),
+                arguments);
+        return Projections.of(dGate, dUp);
     }
 
     @Override

@@ -33,7 +33,6 @@ final class DoubleElements implements Elements {
         final Cursor result = new Cursor();
         final double[] a = new double[TILE];
         final double[] b = new double[TILE];
-        final double[] c = new double[TILE];
         final double[] wide = new double[TRANSPOSE_ROWS * TRANSPOSE_ROWS];
         final double[] turned = new double[TRANSPOSE_ROWS * TRANSPOSE_ROWS];
     }
@@ -181,32 +180,6 @@ final class DoubleElements implements Elements {
             sum += DoubleLoops.dot(tiles.a, tiles.b, part);
         }
         return sum;
-    }
-
-    @Override
-    public void swiGlu(NativeBlock gate, long gateAt, NativeBlock up, long upAt, NativeBlock y, long yAt, int count) {
-        Tiles tiles = TILES.get();
-        for (int done = 0; done < count; done += TILE) {
-            int part = Math.min(TILE, count - done);
-            gate.read(gateAt + done, tiles.a, 0, part);
-            up.read(upAt + done, tiles.b, 0, part);
-            DoubleLoops.swiGlu(tiles.a, tiles.b, part);
-            y.write(yAt + done, tiles.a, 0, part);
-        }
-    }
-
-    @Override
-    public void swiGluBackward(SwiGluStretch s, int count) {
-        Tiles tiles = TILES.get();
-        for (int done = 0; done < count; done += TILE) {
-            int part = Math.min(TILE, count - done);
-            s.gate().read(s.gateAt() + done, tiles.a, 0, part);
-            s.up().read(s.upAt() + done, tiles.b, 0, part);
-            s.d().read(s.dAt() + done, tiles.c, 0, part);
-            DoubleLoops.swiGluBackward(tiles.a, tiles.b, tiles.c, part);
-            s.dGate().write(s.outAt() + done, tiles.a, 0, part);
-            s.dUp().write(s.outAt() + done, tiles.b, 0, part);
-        }
     }
 
     @Override

@@ -51,23 +51,6 @@ final class DoubleLoops {
         return (s0 + s1) + (s2 + s3);
     }
 
-    /** {@code gate = silu(gate) · up}. */
-    static void swiGlu(double[] gate, double[] up, int count) {
-        for (int i = 0; i < count; i++) {
-            gate[i] = gate[i] * (1 / (1 + Math.exp(-gate[i]))) * up[i];
-        }
-    }
-
-    /** {@code dGate} takes the place of gate, {@code dUp} that of up. */
-    static void swiGluBackward(double[] gate, double[] up, double[] d, int count) {
-        for (int i = 0; i < count; i++) {
-            double g = gate[i];
-            double s = 1 / (1 + Math.exp(-g));
-            gate[i] = d[i] * up[i] * s * (1 + g * (1 - s));
-            up[i] = d[i] * g * s;
-        }
-    }
-
     /** {@code y[c · rows + r] = a[r · columns + c]}. */
     static void transpose(double[] a, int rows, int columns, double[] y) {
         for (int c = 0; c < columns; c++) {

@@ -60,12 +60,6 @@ interface Elements {
 
     double dot(NativeBlock a, long aAt, NativeBlock b, long bAt, int count);
 
-    /** {@code y = silu(gate) · up}. */
-    void swiGlu(NativeBlock gate, long gateAt, NativeBlock up, long upAt, NativeBlock y, long yAt, int count);
-
-    /** {@code dGate, dUp} from the gradient {@code d} of the result; they may take the place of gate and up. */
-    void swiGluBackward(SwiGluStretch at, int count);
-
     /** {@code y[c · stride + r] = a[r · columns + c]}, from {@code yAt} on. */
     void transpose(NativeBlock a, long aAt, int rows, int columns, NativeBlock y, long yAt, long stride);
 
@@ -74,16 +68,4 @@ interface Elements {
 
     /** {@code c = a · b (+ c)} with (m×k)·(k×n), everything row-major as stored. */
     void gemm(int m, int n, int k, Operand a, Operand b, boolean add, Operand c);
-
-    /** Where the five operands of the adjoint of a SwiGLU are. */
-    record SwiGluStretch(
-            NativeBlock gate,
-            long gateAt,
-            NativeBlock up,
-            long upAt,
-            NativeBlock d,
-            long dAt,
-            NativeBlock dGate,
-            NativeBlock dUp,
-            long outAt) {}
 }

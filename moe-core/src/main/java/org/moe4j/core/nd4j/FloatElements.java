@@ -33,9 +33,6 @@ final class FloatElements implements Elements {
         final Cursor result = new Cursor();
         final float[] a = new float[TILE];
         final float[] b = new float[TILE];
-        final float[] c = new float[TILE];
-        final double[] x = new double[TILE];
-        final double[] s = new double[TILE];
         final float[] wide = new float[TRANSPOSE_ROWS * TRANSPOSE_ROWS];
         final float[] turned = new float[TRANSPOSE_ROWS * TRANSPOSE_ROWS];
     }
@@ -191,36 +188,6 @@ final class FloatElements implements Elements {
             sum += FloatLoops.dot(tiles.a, tiles.b, part);
         }
         return sum;
-    }
-
-    @Override
-    public void swiGlu(NativeBlock gate, long gateAt, NativeBlock up, long upAt, NativeBlock y, long yAt, int count) {
-        Tiles tiles = TILES.get();
-        for (int done = 0; done < count; done += TILE) {
-            int part = Math.min(TILE, count - done);
-            gate.read(gateAt + done, tiles.a, 0, part);
-            up.read(upAt + done, tiles.b, 0, part);
-            FloatLoops.widen(tiles.a, tiles.x, part);
-            Sigmoid.approximate(tiles.x, tiles.s, part);
-            FloatLoops.swiGlu(tiles.x, tiles.s, tiles.b, tiles.a, part);
-            y.write(yAt + done, tiles.a, 0, part);
-        }
-    }
-
-    @Override
-    public void swiGluBackward(SwiGluStretch s, int count) {
-        Tiles tiles = TILES.get();
-        for (int done = 0; done < count; done += TILE) {
-            int part = Math.min(TILE, count - done);
-            s.gate().read(s.gateAt() + done, tiles.a, 0, part);
-            s.up().read(s.upAt() + done, tiles.b, 0, part);
-            s.d().read(s.dAt() + done, tiles.c, 0, part);
-            FloatLoops.widen(tiles.a, tiles.x, part);
-            Sigmoid.approximate(tiles.x, tiles.s, part);
-            FloatLoops.swiGluBackward(tiles.x, tiles.s, tiles.b, tiles.c, tiles.a, part);
-            s.dGate().write(s.outAt() + done, tiles.a, 0, part);
-            s.dUp().write(s.outAt() + done, tiles.b, 0, part);
-        }
     }
 
     @Override

@@ -51,28 +51,6 @@ final class FloatLoops {
         return (s0 + s1) + (s2 + s3);
     }
 
-    static void widen(float[] a, double[] y, int count) {
-        for (int i = 0; i < count; i++) {
-            y[i] = a[i];
-        }
-    }
-
-    /** {@code y = gate · sigmoid · up}. */
-    static void swiGlu(double[] gate, double[] sigmoid, float[] up, float[] y, int count) {
-        for (int i = 0; i < count; i++) {
-            y[i] = (float) (gate[i] * sigmoid[i] * up[i]);
-        }
-    }
-
-    /** {@code dGate} from gate, its sigmoid, up and d; {@code dUp} takes the place of up. */
-    static void swiGluBackward(double[] gate, double[] sigmoid, float[] up, float[] d, float[] dGate, int count) {
-        for (int i = 0; i < count; i++) {
-            double s = sigmoid[i];
-            dGate[i] = (float) (d[i] * (double) up[i] * s * (1 + gate[i] * (1 - s)));
-            up[i] = (float) (d[i] * gate[i] * s);
-        }
-    }
-
     /** {@code y[c · rows + r] = a[r · columns + c]}. */
     static void transpose(float[] a, int rows, int columns, float[] y) {
         for (int c = 0; c < columns; c++) {

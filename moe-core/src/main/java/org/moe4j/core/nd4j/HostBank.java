@@ -1,10 +1,11 @@
 package org.moe4j.core.nd4j;
 
-import java.util.List;
 import java.util.Objects;
 import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankChecks;
+import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
-import org.moe4j.core.backend.KernelChecks;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 
@@ -14,25 +15,21 @@ final class HostBank implements Bank {
     private static final long WAVE_ELEMENTS = 1L << 25;
 
     private final HostKernels kernels;
-    private final List<Matrix> gate;
-    private final List<Matrix> up;
-    private final List<Matrix> down;
+    private final BankWeights weights;
     private final HostExperts experts;
     private final long waveElements;
     private final Claim claim;
 
-    HostBank(HostKernels kernels, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
-        this(kernels, gate, up, down, WAVE_ELEMENTS);
+    HostBank(HostKernels kernels, BankWeights weights) {
+        this(kernels, weights, WAVE_ELEMENTS);
     }
 
-    HostBank(HostKernels kernels, List<Matrix> gate, List<Matrix> up, List<Matrix> down, long waveElements) {
+    HostBank(HostKernels kernels, BankWeights weights, long waveElements) {
         this.waveElements = waveElements;
         this.kernels = kernels;
-        experts = new HostExperts(kernels, gate, up, down);
+        experts = new HostExperts(kernels, weights);
         claim = Claim.of(this, experts.weights());
-        this.gate = gate.stream().map(Matrix::share).toList();
-        this.up = up.stream().map(Matrix::share).toList();
-        this.down = down.stream().map(Matrix::share).toList();
+        this.weights = weights.share();
     }
 
     private Held retainWeights() {
@@ -42,13 +39,13 @@ final class HostBank implements Bank {
 
     @Override
     public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
-        KernelChecks.bankRun(kernels.backend(), tokens, rows, groups, gate.size(), experts.hiddenSize());
-        Held weights = retainWeights();
+        BankChecks.run(kernels.backend(), tokens, rows, groups, weights.count(), experts.hiddenSize());
+        Held held = retainWeights();
         try (Lease lease = new Lease()) {
             Operand x = gathered(lease, tokens, rows, 0, rows.length);
-            return HostPass.run(kernels, experts, x, groups);
+            return HostPass.run(kernels, experts, weights, x, groups);
         } finally {
-            weights.release(false);
+            held.release(false);
         }
     }
 
@@ -71,8 +68,8 @@ final class HostBank implements Bank {
 
     @Override
     public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
-        KernelChecks.bankRun(kernels.backend(), tokens, rows, groups, gate.size(), experts.hiddenSize());
-        Held weights = retainWeights();
+        BankChecks.run(kernels.backend(), tokens, rows, groups, weights.count(), experts.hiddenSize());
+        Held held = retainWeights();
         HostMatrix y = kernels.fresh(rows.length, experts.hiddenSize(), false);
         try (Lease lease = new Lease()) {
             NativeBuffer target = lease.of(y);
@@ -87,7 +84,7 @@ final class HostBank implements Bank {
             y.close();
             throw failure;
         } finally {
-            weights.release(false);
+            held.release(false);
         }
     }
 
@@ -114,25 +111,15 @@ final class HostBank implements Bank {
     }
 
     @Override
-    public Matrix gate(int expert) {
-        return gate.get(Objects.checkIndex(expert, gate.size())).share();
-    }
-
-    @Override
-    public Matrix up(int expert) {
-        return up.get(Objects.checkIndex(expert, up.size())).share();
-    }
-
-    @Override
-    public Matrix down(int expert) {
-        return down.get(Objects.checkIndex(expert, down.size())).share();
+    public Matrix weight(BankPart part, int expert) {
+        return weights.get(part)
+                .get(Objects.checkIndex(expert, weights.count()))
+                .share();
     }
 
     @Override
     public void close() {
         claim.close();
-        gate.forEach(Matrix::close);
-        up.forEach(Matrix::close);
-        down.forEach(Matrix::close);
+        weights.close();
     }
 }

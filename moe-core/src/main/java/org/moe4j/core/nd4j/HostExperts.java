@@ -1,10 +1,15 @@
 package org.moe4j.core.nd4j;
 
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
-import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Activation;
+import org.moe4j.core.backend.BankPart;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.RowGroups;
 
 /**
@@ -16,25 +21,35 @@ import org.moe4j.core.backend.RowGroups;
  */
 final class HostExperts {
     private final HostProducts products;
+    private final HostActivations activations;
     private final Elements elements;
+    private final Activation activation;
+    private final boolean biases;
     private final int hiddenSize;
     private final int intermediateSize;
-    private final List<NativeBuffer> gate;
-    private final List<NativeBuffer> up;
-    private final List<NativeBuffer> down;
+    private final Map<BankPart, List<NativeBuffer>> parts = new EnumMap<>(BankPart.class);
     private final Bundle weights;
 
-    HostExperts(HostKernels kernels, List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+    HostExperts(HostKernels kernels, BankWeights weights) {
         this.products = kernels.products();
+        this.activations = kernels.activations();
         this.elements = kernels.elements();
-        this.intermediateSize = gate.get(0).rows();
-        this.hiddenSize = gate.get(0).columns();
+        this.activation = weights.activation();
+        this.biases = weights.biases();
+        this.intermediateSize = weights.intermediateSize();
+        this.hiddenSize = weights.hiddenSize();
         try (Lease lease = new Lease()) {
-            this.gate = lease.of(gate);
-            this.up = lease.of(up);
-            this.down = lease.of(down);
+            weights.parts().forEach((part, matrices) -> parts.put(part, lease.of(matrices)));
             this.weights = lease.keepAll();
         }
+    }
+
+    private NativeBuffer weight(BankPart part, Tile tile) {
+        return Objects.requireNonNull(parts.get(part)).get(tile.group());
+    }
+
+    boolean gated() {
+        return activation.gated();
     }
 
     /** All weights, held once by whoever made this. */
@@ -83,44 +98,72 @@ final class HostExperts {
         return products * Cost.product(groups.rows(), intermediateSize, hiddenSize, groups.count());
     }
 
-    /** What the projections keep for backward; where gate and up are not wanted, there is only hidden. */
-    record Inner(@Nullable NativeBuffer gate, @Nullable NativeBuffer up, NativeBuffer hidden) {}
-
-    /** {@code hidden = silu(x · gateᵀ) ⊙ (x · upᵀ)}. */
-    void hidden(RowGroups groups, Operand x, Inner into) {
-        List<Runnable> tasks = new ArrayList<>();
-        for (Tile tile : Tile.of(groups, intermediateSize)) {
-            tasks.add(() -> hidden(tile, x, into));
+    /** A column of ones for the longest group, by which biases are products like the others; none without biases. */
+    private Operand ones(Lease lease, RowGroups groups) {
+        int rows = 0;
+        for (int g = 0; biases && g < groups.count(); g++) {
+            rows = Math.max(rows, groups.size(g));
         }
-        run(tasks, cost(groups, 2));
+        NativeBuffer column = lease.scratch((long) rows * elements.bytes());
+        if (rows > 0) {
+            double[] values = new double[rows];
+            Arrays.fill(values, 1);
+            elements.write(column.block(), 0, values, 0, rows);
+        }
+        return Operand.of(column, 0, 1);
     }
 
-    private void hidden(Tile tile, Operand x, Inner into) {
+    /** What the projections keep for backward; where it is not wanted, there is only hidden. Plain ones have no gate. */
+    record Inner(@Nullable NativeBuffer gate, @Nullable NativeBuffer up, NativeBuffer hidden) {
+        NativeBuffer gateOrThrow() {
+            return Objects.requireNonNull(gate);
+        }
+
+        NativeBuffer upOrThrow() {
+            return Objects.requireNonNull(up);
+        }
+    }
+
+    /** {@code hidden = a(x · gateᵀ, x · upᵀ)}, or without a gate {@code a(x · upᵀ)}. */
+    void hidden(RowGroups groups, Operand x, Inner into) {
+        try (Lease lease = new Lease()) {
+            Operand ones = ones(lease, groups);
+            List<Runnable> tasks = new ArrayList<>();
+            for (Tile tile : Tile.of(groups, intermediateSize)) {
+                tasks.add(() -> hidden(tile, x, ones, into));
+            }
+            run(tasks, cost(groups, gated() ? 2 : 1));
+        }
+    }
+
+    private void hidden(Tile tile, Operand x, Operand ones, Inner into) {
         try (Lease lease = new Lease()) {
             Operand h = part(inner(into.hidden(), tile), tile);
             Operand g = into.gate() == null ? h : part(inner(into.gate(), tile), tile);
-            Operand u = into.up() == null
-                    ? alone(lease.scratch(tileBytes(tile)), tile)
-                    : part(inner(into.up(), tile), tile);
-            project(tile, x, gate.get(tile.group()), g);
-            project(tile, x, up.get(tile.group()), u);
+            Operand u = into.up() != null
+                    ? part(inner(into.up(), tile), tile)
+                    : gated() ? alone(lease.scratch(tileBytes(tile)), tile) : h;
+            if (gated()) {
+                project(tile, x, ones, BankPart.GATE, BankPart.GATE_BIAS, g);
+            }
+            project(tile, x, ones, BankPart.UP, BankPart.UP_BIAS, u);
+            HostActivations.Stretch from = new HostActivations.Stretch(gated() ? g : null, u);
             forStoredRows(
                     tile,
                     h,
-                    (row, count) -> elements.swiGlu(
-                            g.buffer().block(),
-                            g.at() + row * g.stride(),
-                            u.buffer().block(),
-                            u.at() + row * u.stride(),
-                            h.buffer().block(),
-                            h.at() + row * h.stride(),
-                            count));
+                    (row, count) -> activations.forward(activation, from.storedRow(row), h.storedRow(row), count));
         }
     }
 
-    private void project(Tile tile, Operand x, NativeBuffer weight, Operand y) {
-        Operand w = new Operand(weight, 0, hiddenSize, true).fromColumn(tile.column());
-        products.gemm().product(tile.rows(), tile.columns(), hiddenSize, x.fromRow(tile.firstRow()), w, false, y);
+    /** {@code y = x · weightᵀ (+ bias)}. */
+    private void project(Tile tile, Operand x, Operand ones, BankPart weight, BankPart bias, Operand y) {
+        if (biases) {
+            Operand row = Operand.of(weight(bias, tile), 0, intermediateSize).fromColumn(tile.column());
+            products.gemm().multiply(tile.rows(), tile.columns(), 1, ones, row, false, y);
+        }
+        Operand w = new Operand(weight(weight, tile), 0, hiddenSize, true).fromColumn(tile.column());
+        Operand rows = x.fromRow(tile.firstRow());
+        products.gemm().product(tile.rows(), tile.columns(), hiddenSize, rows, w, biases, y);
     }
 
     private interface StoredRow {
@@ -140,79 +183,112 @@ final class HostExperts {
         }
     }
 
-    /** {@code y = hidden · downᵀ}, row-major. */
+    /** {@code y = hidden · downᵀ (+ bias)}, row-major. */
     void output(RowGroups groups, NativeBuffer hidden, Operand y) {
-        List<Runnable> tasks = new ArrayList<>();
-        for (Tile tile : Tile.of(groups, hiddenSize)) {
-            Operand w = new Operand(down.get(tile.group()), 0, intermediateSize, true);
-            tasks.add(() -> products.rowMajor(
-                    tile, intermediateSize, new Operand[] {inner(hidden, tile)}, new Operand[] {w}, y));
+        try (Lease lease = new Lease()) {
+            Operand ones = ones(lease, groups);
+            List<Runnable> tasks = new ArrayList<>();
+            for (Tile tile : Tile.of(groups, hiddenSize)) {
+                List<HostGemm.Term> terms = new ArrayList<>();
+                if (biases) {
+                    Operand row = Operand.of(weight(BankPart.DOWN_BIAS, tile), 0, hiddenSize);
+                    terms.add(new HostGemm.Term(1, ones, row));
+                }
+                Operand w = new Operand(weight(BankPart.DOWN, tile), 0, intermediateSize, true);
+                terms.add(new HostGemm.Term(intermediateSize, inner(hidden, tile), w));
+                tasks.add(() -> products.rowMajor(tile, terms, y));
+            }
+            run(tasks, cost(groups, 1));
         }
-        run(tasks, cost(groups, 1));
     }
 
     /** {@code dGate, dUp} from the gradient of the output, stored as gate and up are. */
-    void innerGradients(RowGroups groups, Operand dOutput, NativeBuffer g, NativeBuffer u, Inner into) {
+    void innerGradients(RowGroups groups, Operand dOutput, Inner from, Inner into) {
         List<Runnable> tasks = new ArrayList<>();
         for (Tile tile : Tile.of(groups, intermediateSize)) {
-            tasks.add(() -> innerGradients(tile, dOutput, g, u, into));
+            tasks.add(() -> innerGradients(tile, dOutput, from, into));
         }
         run(tasks, cost(groups, 1));
     }
 
-    private void innerGradients(Tile tile, Operand dOutput, NativeBuffer g, NativeBuffer u, Inner into) {
+    private void innerGradients(Tile tile, Operand dOutput, Inner from, Inner into) {
         try (Lease lease = new Lease()) {
             Operand d = alone(lease.scratch(tileBytes(tile)), tile);
-            Operand w = Operand.of(down.get(tile.group()), 0, intermediateSize).fromColumn(tile.column());
+            Operand w =
+                    Operand.of(weight(BankPart.DOWN, tile), 0, intermediateSize).fromColumn(tile.column());
             products.gemm()
                     .product(tile.rows(), tile.columns(), hiddenSize, dOutput.fromRow(tile.firstRow()), w, false, d);
-            Operand stored = part(inner(g, tile), tile);
-            NativeBlock dGate = Objects.requireNonNull(into.gate()).block();
-            NativeBlock dUp = Objects.requireNonNull(into.up()).block();
-            forStoredRows(tile, stored, (row, count) -> {
-                long at = stored.at() + row * stored.stride();
-                long dAt = d.at() + row * d.stride();
-                elements.swiGluBackward(
-                        new Elements.SwiGluStretch(
-                                g.block(), at, u.block(), at, d.buffer().block(), dAt, dGate, dUp, at),
-                        count);
-            });
-        }
-    }
-
-    /** Gradients of a run, to be filled. */
-    record Into(NativeBuffer input, List<NativeBuffer> gate, List<NativeBuffer> up, List<NativeBuffer> down) {}
-
-    /** Gradients of the input and of all weights from those of the projections. */
-    void gradients(RowGroups groups, Operand x, Operand dOutput, NativeBuffer hidden, Inner d, Into into) {
-        NativeBuffer dGate = Objects.requireNonNull(d.gate());
-        NativeBuffer dUp = Objects.requireNonNull(d.up());
-        List<Runnable> tasks = new ArrayList<>();
-        Operand dInput = Operand.of(into.input(), 0, hiddenSize);
-        for (Tile tile : Tile.of(groups, hiddenSize)) {
-            Operand throughGate = Operand.of(gate.get(tile.group()), 0, hiddenSize);
-            Operand throughUp = Operand.of(up.get(tile.group()), 0, hiddenSize);
-            tasks.add(() -> products.rowMajor(
+            HostActivations.Stretch stored = stretch(from, tile);
+            HostActivations.Stretch gradients = stretch(into, tile);
+            forStoredRows(
                     tile,
-                    intermediateSize,
-                    new Operand[] {inner(dGate, tile), inner(dUp, tile)},
-                    new Operand[] {throughGate, throughUp},
-                    dInput));
+                    stored.up(),
+                    (row, count) -> activations.backward(
+                            activation, stored.storedRow(row), d.storedRow(row), gradients.storedRow(row), count));
         }
-        for (Tile tile : Tile.ofGradient(groups, intermediateSize)) {
-            Operand rows = x.fromRow(tile.groupFrom());
-            tasks.add(() -> weightGradient(tile, hiddenSize, inner(dGate, tile), rows, into.gate()));
-            tasks.add(() -> weightGradient(tile, hiddenSize, inner(dUp, tile), rows, into.up()));
-        }
-        for (Tile tile : Tile.ofGradient(groups, hiddenSize)) {
-            Operand rows = dOutput.fromRow(tile.groupFrom());
-            tasks.add(() -> weightGradient(tile, intermediateSize, rows, inner(hidden, tile), into.down()));
-        }
-        run(tasks, cost(groups, 5));
     }
 
-    private void weightGradient(Tile tile, int columns, Operand a, Operand b, List<NativeBuffer> into) {
-        Operand y = Operand.of(into.get(tile.group()), 0, columns);
-        products.gradient(tile, columns, a, b, y);
+    private HostActivations.Stretch stretch(Inner inner, Tile tile) {
+        Operand gate = gated() ? part(inner(inner.gateOrThrow(), tile), tile) : null;
+        return new HostActivations.Stretch(gate, part(inner(inner.upOrThrow(), tile), tile));
+    }
+
+    /**
+     * Gradients of a run, to be filled.
+     *
+     * @param weights for any of the parts and of its experts; others are not computed
+     * @param add whether to add to what is there
+     */
+    record Into(NativeBuffer input, Map<BankPart, Map<Integer, NativeBuffer>> weights, boolean add) {}
+
+    /** Gradients of the input and of weights from those of the projections. */
+    void gradients(RowGroups groups, Operand x, Operand dOutput, Inner d, Into into) {
+        try (Lease lease = new Lease()) {
+            Operand ones = ones(lease, groups);
+            List<Runnable> tasks = new ArrayList<>();
+            Operand dInput = Operand.of(into.input(), 0, hiddenSize);
+            for (Tile tile : Tile.of(groups, hiddenSize)) {
+                List<HostGemm.Term> terms = new ArrayList<>();
+                if (gated()) {
+                    terms.add(through(BankPart.GATE, d.gateOrThrow(), tile));
+                }
+                terms.add(through(BankPart.UP, d.upOrThrow(), tile));
+                tasks.add(() -> products.rowMajor(tile, terms, dInput));
+            }
+            into.weights().forEach((part, buffers) -> {
+                int rows = part.rows(hiddenSize, intermediateSize);
+                for (Tile tile : Tile.ofGradient(groups, rows, buffers.keySet())) {
+                    tasks.add(() -> weightGradient(part, tile, x, dOutput, ones, d, into));
+                }
+            });
+            run(tasks, cost(groups, 5));
+        }
+    }
+
+    private HostGemm.Term through(BankPart part, NativeBuffer d, Tile tile) {
+        return new HostGemm.Term(intermediateSize, inner(d, tile), Operand.of(weight(part, tile), 0, hiddenSize));
+    }
+
+    private void weightGradient(
+            BankPart part, Tile tile, Operand x, Operand dOutput, Operand ones, Inner d, Into into) {
+        Operand left =
+                switch (part) {
+                    case GATE -> inner(d.gateOrThrow(), tile);
+                    case UP -> inner(d.upOrThrow(), tile);
+                    case DOWN -> dOutput.fromRow(tile.groupFrom());
+                    case GATE_BIAS, UP_BIAS, DOWN_BIAS -> ones;
+                };
+        Operand right =
+                switch (part) {
+                    case GATE, UP -> x.fromRow(tile.groupFrom());
+                    case DOWN -> inner(d.hidden(), tile);
+                    case GATE_BIAS -> inner(d.gateOrThrow(), tile);
+                    case UP_BIAS -> inner(d.upOrThrow(), tile);
+                    case DOWN_BIAS -> dOutput.fromRow(tile.groupFrom());
+                };
+        int columns = part.columns(hiddenSize, intermediateSize);
+        NativeBuffer y = Objects.requireNonNull(
+                Objects.requireNonNull(into.weights().get(part)).get(tile.group()));
+        products.gradient(tile, columns, left, right, into.add(), Operand.of(y, 0, columns));
     }
 }

@@ -1,5 +1,7 @@
 package org.moe4j.core.nd4j;
 
+import java.util.List;
+
 /**
  * How a product is given to OpenBLAS; every choice depends on the shape alone, so that the bits do, too.
  *
@@ -87,26 +89,32 @@ final class HostGemm {
         }
     }
 
-    /** {@code y (rows×columns) = aᵀ · b} as a sum over few or many terms; with few, writing y is the whole work. */
-    void gradient(int rows, int columns, int terms, Operand aTransposed, Operand b, Operand y) {
+    /** {@code y (rows×columns) = aᵀ · b (+ y)} as a sum over few or many terms; with few, writing y is the whole work. */
+    void gradient(int rows, int columns, int terms, Operand aTransposed, Operand b, boolean add, Operand y) {
         boolean small = terms <= FEW_TERMS && GRADIENT_BLOCK * (long) columns * terms <= SMALL_PRODUCT;
         int step = small ? GRADIENT_BLOCK : Math.max(1, rows);
         for (int r = 0; r < rows; r += step) {
-            multiply(Math.min(step, rows - r), columns, terms, aTransposed.fromRow(r), b, false, y.fromRow(r));
+            multiply(Math.min(step, rows - r), columns, terms, aTransposed.fromRow(r), b, add, y.fromRow(r));
         }
     }
 
-    /** Elements of scratch that {@link #rowMajor} needs. */
-    static long scratch(int rows, int columns, int inner) {
+    /** One product of a sum: x (·×inner) from its group's first row on, and w (inner×·). */
+    record Term(int inner, Operand x, Operand w) {}
+
+    /** Elements of scratch that {@link #rowMajor} needs; the longest product decides. */
+    static long scratch(int rows, int columns, List<Term> terms) {
+        int inner = terms.stream().mapToInt(Term::inner).max().orElse(0);
         return few(rows, inner) ? 0 : (long) rows * columns;
     }
 
     /** {@code y = Σ_i x_i · w_i} into a row-major y, through scratch where the transposed way is faster. */
-    void rowMajor(int rows, int columns, int inner, Operand[] x, Operand[] w, NativeBuffer scratch, Operand y) {
-        boolean turned = scratch(rows, columns, inner) > 0;
+    void rowMajor(int rows, int columns, List<Term> terms, NativeBuffer scratch, Operand y) {
+        boolean turned = scratch(rows, columns, terms) > 0;
         Operand target = turned ? new Operand(scratch, 0, rows, true) : y;
-        for (int i = 0; i < x.length; i++) {
-            product(rows, columns, inner, x[i], w[i], i > 0, target);
+        boolean add = false;
+        for (Term term : terms) {
+            product(rows, columns, term.inner(), term.x(), term.w(), add, target);
+            add = true;
         }
         if (turned) {
             int stride = y.stride();

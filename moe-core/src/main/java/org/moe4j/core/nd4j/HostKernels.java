@@ -2,13 +2,17 @@ package org.moe4j.core.nd4j;
 
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
-import org.moe4j.core.backend.Backend.GateUp;
 import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.internal.Require;
@@ -19,6 +23,7 @@ final class HostKernels implements Kernels {
     private final Backend backend;
     private final Elements elements;
     private final HostProducts products;
+    private final HostActivations activations;
     private final HostRows rowLoops;
 
     HostKernels(Backend backend, Elements elements, Workers workers) {
@@ -26,6 +31,7 @@ final class HostKernels implements Kernels {
         this.backend = backend;
         this.elements = elements;
         this.products = new HostProducts(elements, workers);
+        this.activations = new HostActivations(elements);
         this.rowLoops = new HostRows(elements, workers);
     }
 
@@ -39,6 +45,10 @@ final class HostKernels implements Kernels {
 
     HostProducts products() {
         return products;
+    }
+
+    HostActivations activations() {
+        return activations;
     }
 
     HostRows rowLoops() {
@@ -117,8 +127,17 @@ final class HostKernels implements Kernels {
             Operand left = Operand.of(lease.of(a), 0, a.columns());
             Operand right = Operand.of(lease.of(b), 0, b.columns());
             List<Matrix> y = gradients(groups, a.columns(), b.columns());
-            products.groupedTransA(groups, left, right, lease.of(y));
+            products.groupedTransA(groups, left, right, false, lease.of(byIndex(y)));
             return y;
+        }
+    }
+
+    @Override
+    public void accumulateMatmulTransA(Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into) {
+        try (Lease lease = new Lease()) {
+            Operand left = Operand.of(lease.of(a), 0, a.columns());
+            Operand right = Operand.of(lease.of(b), 0, b.columns());
+            products.groupedTransA(groups, left, right, true, lease.of(into));
         }
     }
 
@@ -137,6 +156,15 @@ final class HostKernels implements Kernels {
             }
         }
         return List.copyOf(products);
+    }
+
+    /** The matrices of a list by their indices. */
+    static Map<Integer, Matrix> byIndex(List<Matrix> matrices) {
+        Map<Integer, Matrix> map = new HashMap<>();
+        for (int i = 0; i < matrices.size(); i++) {
+            map.put(i, matrices.get(i));
+        }
+        return map;
     }
 
     @Override
@@ -202,40 +230,49 @@ final class HostKernels implements Kernels {
     }
 
     @Override
-    public Matrix swiGlu(Matrix gate, Matrix up) {
+    public Matrix activate(Activation activation, Projections projections) {
+        Matrix up = projections.up();
         try (Lease lease = new Lease()) {
-            NativeBuffer g = lease.of(gate);
-            NativeBuffer u = lease.of(up);
+            HostActivations.Stretch from = stretch(lease, projections);
             return filled(
-                    gate.rows(),
-                    gate.columns(),
+                    up.rows(),
+                    up.columns(),
                     y -> rowLoops.forStretches(
-                            gate, (at, count) -> elements.swiGlu(g.block(), at, u.block(), at, y.block(), at, count)));
+                            up,
+                            (at, count) ->
+                                    activations.forward(activation, from.storedRow(at), Operand.of(y, at, 1), count)));
         }
     }
 
+    /** All elements of the projections, one to a stored row. */
+    private static HostActivations.Stretch stretch(Lease lease, Projections projections) {
+        Operand up = Operand.of(lease.of(projections.up()), 0, 1);
+        return projections
+                .gate()
+                .map(gate -> new HostActivations.Stretch(Operand.of(lease.of(gate), 0, 1), up))
+                .orElseGet(() -> new HostActivations.Stretch(null, up));
+    }
+
     @Override
-    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
-        HostMatrix dGate = fresh(gate.rows(), gate.columns(), false);
-        HostMatrix dUp = fresh(gate.rows(), gate.columns(), false);
+    public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
+        Projections made = new Projections(projections.gate().map(this::like), like(projections.up()));
         try (Lease lease = new Lease()) {
-            NativeBuffer g = lease.of(gate);
-            NativeBuffer u = lease.of(up);
-            NativeBuffer d = lease.of(dHidden);
-            NativeBuffer toGate = lease.of(dGate);
-            NativeBuffer toUp = lease.of(dUp);
+            HostActivations.Stretch from = stretch(lease, projections);
+            Operand d = Operand.of(lease.of(dHidden), 0, 1);
+            HostActivations.Stretch to = stretch(lease, made);
             rowLoops.forStretches(
-                    gate,
-                    (at, count) -> elements.swiGluBackward(
-                            new Elements.SwiGluStretch(
-                                    g.block(), at, u.block(), at, d.block(), at, toGate.block(), toUp.block(), at),
-                            count));
-            return new GateUp(dGate, dUp);
+                    dHidden,
+                    (at, count) -> activations.backward(
+                            activation, from.storedRow(at), d.storedRow(at), to.storedRow(at), count));
+            return made;
         } catch (RuntimeException | Error failure) {
-            dGate.close();
-            dUp.close();
+            made.close();
             throw failure;
         }
+    }
+
+    private Matrix like(Matrix a) {
+        return fresh(a.rows(), a.columns(), false);
     }
 
     @Override
@@ -262,8 +299,8 @@ final class HostKernels implements Kernels {
         }
     }
 
-    Bank prepare(List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
-        return new HostBank(this, gate, up, down);
+    Bank prepare(BankWeights weights) {
+        return new HostBank(this, weights);
     }
 
     @Override

@@ -1,8 +1,13 @@
 package org.moe4j.core.nd4j;
 
+import java.util.EnumMap;
 import java.util.List;
-import java.util.Objects;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.moe4j.core.backend.BankChecks;
+import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
@@ -11,6 +16,7 @@ import org.moe4j.core.backend.RowGroups;
 final class HostPass implements BankPass {
     private final HostKernels kernels;
     private final HostExperts experts;
+    private final BankWeights weights; // for shapes; the experts hold the memory
     private final RowGroups groups;
     private final Operand x;
     private final HostExperts.Inner inner;
@@ -21,12 +27,14 @@ final class HostPass implements BankPass {
     private HostPass(
             HostKernels kernels,
             HostExperts experts,
+            BankWeights weights,
             RowGroups groups,
             Operand x,
             HostExperts.Inner inner,
             Bundle kept) {
         this.kernels = kernels;
         this.experts = experts;
+        this.weights = weights;
         this.groups = groups;
         this.x = x;
         this.inner = inner;
@@ -36,30 +44,22 @@ final class HostPass implements BankPass {
     }
 
     /** Runs the experts on rows and weights that the caller holds. */
-    static HostPass run(HostKernels kernels, HostExperts experts, Operand x, RowGroups groups) {
+    static HostPass run(HostKernels kernels, HostExperts experts, BankWeights weights, Operand x, RowGroups groups) {
         long bytes = (long) groups.rows()
                 * experts.intermediateSize()
                 * kernels.elements().bytes();
         try (Lease lease = new Lease()) {
-            NativeBuffer gate = lease.scratch(bytes);
+            NativeBuffer gate = experts.gated() ? lease.scratch(bytes) : null;
             NativeBuffer up = lease.scratch(bytes);
             HostExperts.Inner inner = new HostExperts.Inner(gate, up, lease.scratch(bytes));
             lease.share(x.buffer());
             lease.share(experts.weights());
-            HostPass pass = new HostPass(kernels, experts, groups, x, inner, lease.keepAll());
+            HostPass pass = new HostPass(kernels, experts, weights, groups, x, inner, lease.keepAll());
             NativeBuffer y = lease.of(pass.output);
             experts.hidden(groups, x, inner);
             experts.output(groups, inner.hidden(), Operand.of(y, 0, experts.hiddenSize()));
             return pass;
         }
-    }
-
-    private static NativeBuffer gate(HostExperts.Inner inner) {
-        return Objects.requireNonNull(inner.gate());
-    }
-
-    private static NativeBuffer up(HostExperts.Inner inner) {
-        return Objects.requireNonNull(inner.up());
     }
 
     @Override
@@ -69,26 +69,42 @@ final class HostPass implements BankPass {
 
     @Override
     public BankGradients backward(Matrix dOutput) {
+        Map<BankPart, List<Matrix>> fresh = new EnumMap<>(BankPart.class);
+        Map<BankPart, Map<Integer, Matrix>> into = new EnumMap<>(BankPart.class);
+        Matrix dInput = backward(dOutput, false, () -> {
+            weights.parts().keySet().forEach(part -> {
+                int rows = part.rows(experts.hiddenSize(), experts.intermediateSize());
+                int columns = part.columns(experts.hiddenSize(), experts.intermediateSize());
+                fresh.put(part, kernels.gradients(groups, rows, columns));
+            });
+            fresh.forEach((part, matrices) -> into.put(part, HostKernels.byIndex(matrices)));
+            return into;
+        });
+        return new BankGradients(dInput, fresh);
+    }
+
+    @Override
+    public Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into) {
+        BankChecks.buffers(kernels.backend(), weights, into);
+        return backward(dOutput, true, () -> into);
+    }
+
+    private Matrix backward(Matrix dOutput, boolean add, Supplier<Map<BankPart, Map<Integer, Matrix>>> targets) {
         KernelChecks.gradient(kernels.backend(), dOutput, output);
         claim.retain(this, "pass");
-        int hiddenSize = experts.hiddenSize();
-        int intermediateSize = experts.intermediateSize();
         try (Lease lease = new Lease()) {
-            Operand d = Operand.of(lease.of(dOutput), 0, hiddenSize);
-            long bytes =
-                    (long) groups.rows() * intermediateSize * kernels.elements().bytes();
-            NativeBuffer dGate = lease.scratch(bytes);
-            NativeBuffer dUp = lease.scratch(bytes);
-            HostExperts.Inner dInner = new HostExperts.Inner(dGate, dUp, inner.hidden());
-            Matrix dInput = kernels.fresh(groups.rows(), hiddenSize, false);
-            List<Matrix> gates = kernels.gradients(groups, intermediateSize, hiddenSize);
-            List<Matrix> ups = kernels.gradients(groups, intermediateSize, hiddenSize);
-            List<Matrix> downs = kernels.gradients(groups, hiddenSize, intermediateSize);
-            experts.innerGradients(groups, d, gate(inner), up(inner), dInner);
-            HostExperts.Into into =
-                    new HostExperts.Into(lease.of(dInput), lease.of(gates), lease.of(ups), lease.of(downs));
-            experts.gradients(groups, x, d, inner.hidden(), dInner, into);
-            return new BankGradients(dInput, gates, ups, downs);
+            Operand d = Operand.of(lease.of(dOutput), 0, experts.hiddenSize());
+            long bytes = (long) groups.rows()
+                    * experts.intermediateSize()
+                    * kernels.elements().bytes();
+            NativeBuffer dGate = experts.gated() ? lease.scratch(bytes) : null;
+            HostExperts.Inner dInner = new HostExperts.Inner(dGate, lease.scratch(bytes), inner.hidden());
+            Map<BankPart, Map<Integer, NativeBuffer>> buffers = new EnumMap<>(BankPart.class);
+            targets.get().forEach((part, matrices) -> buffers.put(part, lease.of(matrices)));
+            Matrix dInput = kernels.fresh(groups.rows(), experts.hiddenSize(), false);
+            experts.innerGradients(groups, d, inner, dInner);
+            experts.gradients(groups, x, d, dInner, new HostExperts.Into(lease.of(dInput), buffers, add));
+            return dInput;
         } finally {
             kept.release(false);
         }

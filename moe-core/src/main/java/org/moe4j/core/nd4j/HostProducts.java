@@ -1,6 +1,8 @@
 package org.moe4j.core.nd4j;
 
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.function.IntConsumer;
 import org.moe4j.core.backend.RowGroups;
 
@@ -35,45 +37,38 @@ final class HostProducts {
         run(tiles.size(), Cost.product(groups.rows(), columns, inner, w.size()), t -> {
             Tile tile = tiles.get(t);
             Operand right = new Operand(w.get(tile.group()), 0, transposed ? inner : columns, transposed);
-            Operand[] left = {x.fromRow(tile.groupFrom())};
-            rowMajor(tile, inner, left, new Operand[] {right}, y);
+            rowMajor(tile, List.of(new HostGemm.Term(inner, x.fromRow(tile.groupFrom()), right)), y);
         });
     }
 
-    /**
-     * {@code y = Σ_i x_i · w_i} for one tile, in scratch of its own.
-     *
-     * @param x from the tile's group on
-     * @param w the matrices of the group
-     * @param y row-major, from the first of all rows on
-     */
-    void rowMajor(Tile tile, int inner, Operand[] x, Operand[] w, Operand y) {
-        for (int i = 0; i < x.length; i++) {
-            x[i] = x[i].fromRow(tile.row());
-            w[i] = w[i].fromColumn(tile.column());
-        }
-        long scratch = HostGemm.scratch(tile.rows(), tile.columns(), inner) * elements.bytes();
+    /** {@code y = Σ_i x_i · w_i} for one tile, in scratch of its own; y row-major, from the first of all rows on. */
+    void rowMajor(Tile tile, List<HostGemm.Term> terms, Operand y) {
+        List<HostGemm.Term> parts = terms.stream()
+                .map(term -> new HostGemm.Term(
+                        term.inner(), term.x().fromRow(tile.row()), term.w().fromColumn(tile.column())))
+                .toList();
+        long scratch = HostGemm.scratch(tile.rows(), tile.columns(), parts) * elements.bytes();
         try (Lease lease = new Lease()) {
             Operand target = y.fromRow(tile.firstRow()).fromColumn(tile.column());
-            gemm.rowMajor(tile.rows(), tile.columns(), inner, x, w, lease.scratch(scratch), target);
+            gemm.rowMajor(tile.rows(), tile.columns(), parts, lease.scratch(scratch), target);
         }
     }
 
-    /** {@code y_g = aᵀ · b} over the rows of each group that has any; row-major, strides are columns. */
-    void groupedTransA(RowGroups groups, Operand a, Operand b, List<NativeBuffer> y) {
+    /** {@code y_g = aᵀ · b (+ y_g)} over the rows of each group that has any and has a y; row-major, strides are columns. */
+    void groupedTransA(RowGroups groups, Operand a, Operand b, boolean add, Map<Integer, NativeBuffer> y) {
         int rows = a.stride();
         int columns = b.stride();
-        List<Tile> tiles = Tile.ofGradient(groups, columns == 0 ? 0 : rows);
+        List<Tile> tiles = Tile.ofGradient(groups, columns == 0 ? 0 : rows, y.keySet());
         run(tiles.size(), Cost.product(groups.rows(), columns, rows, groups.count()), t -> {
             Tile tile = tiles.get(t);
-            Operand target = Operand.of(y.get(tile.group()), 0, columns);
-            gradient(tile, columns, a.fromRow(tile.groupFrom()), b.fromRow(tile.groupFrom()), target);
+            Operand target = Operand.of(Objects.requireNonNull(y.get(tile.group())), 0, columns);
+            gradient(tile, columns, a.fromRow(tile.groupFrom()), b.fromRow(tile.groupFrom()), add, target);
         });
     }
 
-    /** {@code y[rows of the tile] = aᵀ[rows of the tile] · b}, summed over the rows of the group. */
-    void gradient(Tile tile, int columns, Operand a, Operand b, Operand y) {
+    /** {@code y[rows of the tile] = aᵀ[rows of the tile] · b (+ y)}, summed over the rows of the group. */
+    void gradient(Tile tile, int columns, Operand a, Operand b, boolean add, Operand y) {
         Operand rows = a.flipped().fromRow(tile.row());
-        gemm.gradient(tile.rows(), columns, tile.groupRows(), rows, b, y.fromRow(tile.row()));
+        gemm.gradient(tile.rows(), columns, tile.groupRows(), rows, b, add, y.fromRow(tile.row()));
     }
 }

@@ -2,9 +2,11 @@ package org.moe4j.core.nd4j;
 
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
-import org.moe4j.core.backend.Backend.GateUp;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -28,6 +30,8 @@ interface Kernels {
 
     List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups);
 
+    void accumulateMatmulTransA(Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into);
+
     Matrix gatherRows(Matrix a, int[] rows);
 
     Matrix sumRows(Matrix a, int[] rows, double[] scales, int perRow);
@@ -40,9 +44,9 @@ interface Kernels {
 
     Matrix multiply(Matrix a, Matrix b);
 
-    Matrix swiGlu(Matrix gate, Matrix up);
+    Matrix activate(Activation activation, Projections projections);
 
-    GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden);
+    Projections activateBackward(Activation activation, Projections projections, Matrix dHidden);
 
     void accumulate(double keep, Matrix buffer, int fromRow, Matrix a);
 

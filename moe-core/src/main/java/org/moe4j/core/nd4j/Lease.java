@@ -1,7 +1,9 @@
 package org.moe4j.core.nd4j;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.moe4j.core.backend.Matrix;
 
 /** What a kernel holds while it runs: its arguments, and scratch. */
@@ -17,6 +19,13 @@ final class Lease implements AutoCloseable {
     List<NativeBuffer> of(List<Matrix> matrices) {
         List<NativeBuffer> buffers = new ArrayList<>(matrices.size());
         matrices.forEach(matrix -> buffers.add(of(matrix)));
+        return buffers;
+    }
+
+    /** The buffers of several arguments, under the same keys. */
+    Map<Integer, NativeBuffer> of(Map<Integer, Matrix> matrices) {
+        Map<Integer, NativeBuffer> buffers = new HashMap<>();
+        matrices.forEach((key, matrix) -> buffers.put(key, of(matrix)));
         return buffers;
     }
 

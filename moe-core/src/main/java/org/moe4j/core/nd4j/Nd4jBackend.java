@@ -2,11 +2,16 @@ package org.moe4j.core.nd4j;
 
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankChecks;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.internal.Require;
@@ -201,6 +206,12 @@ public final class Nd4jBackend implements Backend {
     }
 
     @Override
+    public void accumulateMatmulTransA(Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into) {
+        KernelChecks.accumulateMatmulTransA(this, a, b, groups, into);
+        kernels.accumulateMatmulTransA(a, b, groups, into);
+    }
+
+    @Override
     public Matrix gatherRows(Matrix a, int[] rows) {
         KernelChecks.gatherRows(this, a, rows);
         return kernels.gatherRows(a, rows);
@@ -237,16 +248,15 @@ public final class Nd4jBackend implements Backend {
     }
 
     @Override
-    public Matrix swiGlu(Matrix gate, Matrix up) {
-        KernelChecks.sameShape(this, "gate", gate, "up", up);
-        return kernels.swiGlu(gate, up);
+    public Matrix activate(Activation activation, Projections projections) {
+        KernelChecks.activate(this, activation, projections);
+        return kernels.activate(activation, projections);
     }
 
     @Override
-    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
-        KernelChecks.sameShape(this, "gate", gate, "up", up);
-        KernelChecks.sameShape(this, "gate", gate, "dHidden", dHidden);
-        return kernels.swiGluBackward(gate, up, dHidden);
+    public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
+        KernelChecks.activateBackward(this, activation, projections, dHidden);
+        return kernels.activateBackward(activation, projections, dHidden);
     }
 
     @Override
@@ -262,12 +272,12 @@ public final class Nd4jBackend implements Backend {
     }
 
     @Override
-    public Bank prepare(List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+    public Bank prepare(BankWeights weights) {
         if (kernels instanceof HostKernels host) {
-            KernelChecks.bank(this, gate, up, down);
-            return host.prepare(gate, up, down);
+            BankChecks.prepare(this, weights);
+            return host.prepare(weights);
         }
-        return Backend.super.prepare(gate, up, down);
+        return Backend.super.prepare(weights);
     }
 
     @Override

@@ -20,6 +20,11 @@ record Operand(NativeBuffer buffer, long at, int stride, boolean transposed) {
         return new Operand(buffer, at + (transposed ? column * stride : column), stride, transposed);
     }
 
+    /** The operand from a row of its storage on, which is a column where it is stored transposed. */
+    Operand storedRow(long row) {
+        return new Operand(buffer, at + row * stride, stride, transposed);
+    }
+
     /** The transpose, without moving anything. */
     Operand flipped() {
         return new Operand(buffer, at, stride, !transposed);

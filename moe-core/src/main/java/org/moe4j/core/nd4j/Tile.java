@@ -3,6 +3,8 @@ package org.moe4j.core.nd4j;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import org.moe4j.core.backend.RowGroups;
 
 /**
@@ -37,10 +39,10 @@ record Tile(int group, int groupFrom, int groupRows, int row, int rows, int colu
         return tiles;
     }
 
-    /** Tiles of the gradient of each group's matrix: all rows of the group are summed over, empty groups are left out. */
-    static List<Tile> ofGradient(RowGroups groups, int outRows) {
+    /** Tiles of the gradient of the wanted groups' matrices: all rows of a group are summed over, empty ones are left out. */
+    static List<Tile> ofGradient(RowGroups groups, int outRows, Set<Integer> wanted) {
         List<Tile> tiles = new ArrayList<>();
-        for (int g = 0; g < groups.count(); g++) {
+        for (int g : new TreeSet<>(wanted)) {
             for (int r = 0; r < outRows && groups.size(g) > 0; r += HostGemm.BLOCK) {
                 tiles.add(new Tile(
                         g,

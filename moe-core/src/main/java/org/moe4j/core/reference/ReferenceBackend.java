@@ -6,10 +6,13 @@ import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.OptionalLong;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.internal.Require;
@@ -153,6 +156,13 @@ public final class ReferenceBackend implements Backend {
     }
 
     @Override
+    public void accumulateMatmulTransA(Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into) {
+        KernelChecks.accumulateMatmulTransA(this, a, b, groups, into);
+        List<Matrix> products = groupedMatmulTransA(a, b, groups);
+        into.forEach((group, buffer) -> accumulate(1, buffer, 0, products.get(group)));
+    }
+
+    @Override
     public Matrix gatherRows(Matrix a, int[] rows) {
         KernelChecks.gatherRows(this, a, rows);
         int d = a.columns();
@@ -226,34 +236,37 @@ public final class ReferenceBackend implements Backend {
     }
 
     @Override
-    public Matrix swiGlu(Matrix gate, Matrix up) {
-        KernelChecks.sameShape(this, "gate", gate, "up", up);
-        double[] g = values(gate);
+    public Matrix activate(Activation activation, Projections projections) {
+        KernelChecks.activate(this, activation, projections);
+        Matrix up = projections.up();
         double[] u = values(up);
-        double[] y = new double[g.length];
-        Arrays.setAll(y, i -> g[i] * sigmoid(g[i]) * u[i]);
-        return wrap(gate.rows(), gate.columns(), y);
+        double[] y = new double[u.length];
+        if (activation instanceof Activation.Gated gated) {
+            double[] g = values(projections.gateOrThrow());
+            Arrays.setAll(y, i -> ReferenceActivations.value(gated, g[i], u[i]));
+        } else if (activation instanceof Activation.Plain plain) {
+            Arrays.setAll(y, i -> ReferenceActivations.value(plain, u[i]));
+        }
+        return wrap(up.rows(), up.columns(), y);
     }
 
     @Override
-    public GateUp swiGluBackward(Matrix gate, Matrix up, Matrix dHidden) {
-        KernelChecks.sameShape(this, "gate", gate, "up", up);
-        KernelChecks.sameShape(this, "gate", gate, "dHidden", dHidden);
-        double[] g = values(gate);
+    public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
+        KernelChecks.activateBackward(this, activation, projections, dHidden);
+        Matrix up = projections.up();
         double[] u = values(up);
         double[] d = values(dHidden);
-        double[] dGate = new double[g.length];
-        double[] dUp = new double[g.length];
-        for (int i = 0; i < g.length; i++) {
-            double s = sigmoid(g[i]);
-            dUp[i] = d[i] * g[i] * s;
-            dGate[i] = d[i] * u[i] * s * (1 + g[i] * (1 - s));
+        double[] dUp = new double[u.length];
+        if (activation instanceof Activation.Plain plain) {
+            Arrays.setAll(dUp, i -> d[i] * ReferenceActivations.slope(plain, u[i]));
+            return Projections.of(wrap(up.rows(), up.columns(), dUp));
         }
-        return new GateUp(wrap(gate.rows(), gate.columns(), dGate), wrap(gate.rows(), gate.columns(), dUp));
-    }
-
-    private static double sigmoid(double x) {
-        return 1 / (1 + StrictMath.exp(-x));
+        Activation.Gated gated = (Activation.Gated) activation;
+        double[] g = values(projections.gateOrThrow());
+        double[] dGate = new double[u.length];
+        Arrays.setAll(dUp, i -> d[i] * ReferenceActivations.upSlope(gated, g[i], u[i]));
+        Arrays.setAll(dGate, i -> d[i] * ReferenceActivations.gateSlope(gated, g[i], u[i]));
+        return Projections.of(wrap(up.rows(), up.columns(), dGate), wrap(up.rows(), up.columns(), dUp));
     }
 
     @Override

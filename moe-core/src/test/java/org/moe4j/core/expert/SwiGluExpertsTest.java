@@ -198,7 +198,7 @@ class SwiGluExpertsTest {
                 .hasMessage("down: expected 2 x 3 (transposed shape of gate) but was 3 x 2");
         assertThatThrownBy(() -> SwiGluExperts.of(
                         List.of(new SwiGluWeights(wide, wide, tall), new SwiGluWeights(tall, tall, wide))))
-                .hasMessage("experts[1].gate: expected 3 x 2 (shape of experts[0].gate) but was 2 x 3");
+                .hasMessage("experts[1].gate: expected 3 x 2 (sizes of experts[0].up) but was 2 x 3");
         SwiGluExperts experts = SwiGluExperts.of(List.of(new SwiGluWeights(wide, wide, tall)));
         assertThatThrownBy(() -> experts.apply(tall, new int[0], RowGroups.single(0)))
                 .hasMessage("tokens: expected 2 columns (hidden size of the experts) but was 3");

@@ -6,7 +6,9 @@ import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.testing.Cases;
 
 class ElementsTest {
@@ -25,7 +27,7 @@ class ElementsTest {
                 gate[i] = Float.intBitsToFloat((int) (bits + 4099L * i));
             }
             try (Matrix g = backend.matrix(1, count, gate);
-                    Matrix y = backend.swiGlu(g, up)) {
+                    Matrix y = backend.activate(new Activation.SwiGlu(), Projections.of(g, up))) {
                 double[] silu = y.toArray();
                 for (int i = 0; i < count; i++) {
                     worst = Math.max(worst, ulps(gate[i], silu[i]));

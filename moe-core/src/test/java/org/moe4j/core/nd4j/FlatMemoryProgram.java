@@ -5,10 +5,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Bank;
 import org.moe4j.core.backend.BankPass;
-import org.moe4j.core.backend.BankPass.BankGradients;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.testing.Cases;
 
@@ -42,7 +44,7 @@ final class FlatMemoryProgram {
                 try (BankPass pass = bank.forward(tokens, rows, groups);
                         Matrix applied = bank.apply(tokens, rows, groups)) {
                     failHalfWay(backend, applied);
-                    close(pass.backward(dOutput));
+                    pass.backward(dOutput).close();
                 }
             }
             System.out.println("grown " + (residentKilobytes() - before));
@@ -58,7 +60,7 @@ final class FlatMemoryProgram {
             up.add(cases.matrix(backend, SIZE, SIZE));
             down.add(cases.matrix(backend, SIZE, SIZE));
         }
-        Bank bank = backend.prepare(gate, up, down);
+        Bank bank = backend.prepare(BankWeights.swiGlu(gate, up, down));
         gate.forEach(Matrix::close);
         up.forEach(Matrix::close);
         down.forEach(Matrix::close);
@@ -70,18 +72,11 @@ final class FlatMemoryProgram {
         Matrix closed = open.share();
         closed.close();
         try {
-            backend.swiGlu(open, closed);
+            backend.activate(new Activation.SwiGlu(), Projections.of(open, closed));
             throw new AssertionError("a closed matrix was accepted");
         } catch (IllegalStateException expected) {
             // it has released what it held, or memory would grow
         }
-    }
-
-    private static void close(BankGradients gradients) {
-        gradients.input().close();
-        gradients.gate().forEach(Matrix::close);
-        gradients.up().forEach(Matrix::close);
-        gradients.down().forEach(Matrix::close);
     }
 
     private static long residentKilobytes() throws IOException {

@@ -5,15 +5,21 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
 import org.moe4j.core.backend.BankPass.BankGradients;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.nd4j.Nd4jBackend.Precision;
@@ -29,20 +35,24 @@ class HostShapesTest {
     @SuppressWarnings("ArrayRecordComponent") // test data
     private record Run(Backend backend, Bank bank, Matrix tokens, int[] rows, RowGroups groups, Matrix dOutput) {
         static Run of(Backend backend, int hidden, int intermediate, int... sizes) {
+            return of(backend, new Activation.SwiGlu(), false, hidden, intermediate, sizes);
+        }
+
+        static Run of(
+                Backend backend, Activation activation, boolean biases, int hidden, int intermediate, int... sizes) {
             Cases cases = new Cases(hidden + 31L * intermediate);
             RowGroups groups = RowGroups.ofSizes(sizes);
             int[] rows = cases.indices(groups.rows(), 50);
             Matrix tokens = cases.matrix(backend, 50, hidden);
             Matrix dOutput = cases.matrix(backend, groups.rows(), hidden);
-            List<Matrix> gate = new ArrayList<>();
-            List<Matrix> up = new ArrayList<>();
-            List<Matrix> down = new ArrayList<>();
+            Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
             for (int e = 0; e < sizes.length; e++) {
-                gate.add(cases.matrix(backend, intermediate, hidden));
-                up.add(cases.matrix(backend, intermediate, hidden));
-                down.add(cases.matrix(backend, hidden, intermediate));
+                BankPart.of(activation, biases)
+                        .forEach(part -> parts.computeIfAbsent(part, key -> new ArrayList<>())
+                                .add(cases.matrix(
+                                        backend, part.rows(hidden, intermediate), part.columns(hidden, intermediate))));
             }
-            return new Run(backend, backend.prepare(gate, up, down), tokens, rows, groups, dOutput);
+            return new Run(backend, backend.prepare(new BankWeights(activation, parts)), tokens, rows, groups, dOutput);
         }
 
         List<double[]> results() {
@@ -53,9 +63,7 @@ class HostShapesTest {
                 results.add(pass.output().toArray());
                 results.add(applied.toArray());
                 results.add(gradients.input().toArray());
-                for (List<Matrix> matrices : List.of(gradients.gate(), gradients.up(), gradients.down())) {
-                    matrices.forEach(matrix -> results.add(matrix.toArray()));
-                }
+                gradients.parts().values().forEach(matrices -> matrices.forEach(m -> results.add(m.toArray())));
             }
             return results;
         }
@@ -87,6 +95,27 @@ class HostShapesTest {
         }
     }
 
+    /** The same ways with biases, gated and not. */
+    @ParameterizedTest
+    @CsvSource({"520, 530, 1, 2, 15, 0", "8070, 5, 31, 1, 0, 17", "40, 1100, 7, 33, 0, 1", "9, 12, 1030, 1, 2050, 15"})
+    void everyWayAgreesWithBiases(int hidden, int intermediate, int a, int b, int c, int d) {
+        for (Activation activation : List.of(new Activation.ClampedSwiGlu(1.702, 7, 1), new Activation.GeluTanh())) {
+            List<double[]> expected = Run.of(REFERENCE, activation, true, hidden, intermediate, a, b, c, d)
+                    .results();
+            for (Precision precision : Precision.values()) {
+                Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
+                List<double[]> actual = Run.of(backend, activation, true, hidden, intermediate, a, b, c, d)
+                        .results();
+                double rows = Math.sqrt(a + b + c + d); // gradients of weights sum over rows, too
+                double tolerance = Tolerance.layer(hidden, intermediate, backend.unitRoundoff()) * rows;
+                for (int i = 0; i < expected.size(); i++) {
+                    String what = activation + ", " + precision + " result " + i;
+                    Tolerance.assertWithinMaxNorm(what, actual.get(i), expected.get(i), tolerance);
+                }
+            }
+        }
+    }
+
     @ParameterizedTest
     @EnumSource(Precision.class)
     void bitsDependOnNothingButTheArguments(Precision precision) {
@@ -109,17 +138,18 @@ class HostShapesTest {
         Nd4jBackend backend = Nd4jBackend.float32();
         Run run = Run.of(backend, 30, 20, 40, 0, 3, 25);
         HostKernels kernels = new HostKernels(backend, new FloatElements(), new Workers(2));
-        List<Matrix> gate = new ArrayList<>();
-        List<Matrix> up = new ArrayList<>();
-        List<Matrix> down = new ArrayList<>();
-        for (int e = 0; e < 4; e++) {
-            gate.add(run.bank().gate(e));
-            up.add(run.bank().up(e));
-            down.add(run.bank().down(e));
+        Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
+        for (BankPart part : BankPart.of(new Activation.SwiGlu(), false)) {
+            parts.put(
+                    part,
+                    IntStream.range(0, 4)
+                            .mapToObj(e -> run.bank().weight(part, e))
+                            .toList());
         }
+        BankWeights weights = new BankWeights(new Activation.SwiGlu(), parts);
         double[] expected = run.results().get(0);
         for (int waveElements : new int[] {1, 60, 700}) { // 1, 1 and 13 of the 68 rows
-            try (Bank waves = new HostBank(kernels, gate, up, down, waveElements)) {
+            try (Bank waves = new HostBank(kernels, weights, waveElements)) {
                 double[] actual =
                         waves.apply(run.tokens(), run.rows(), run.groups()).toArray();
                 double tolerance = Tolerance.layer(30, 20, backend.unitRoundoff());
@@ -160,9 +190,10 @@ class HostShapesTest {
         backend.accumulate(0, buffer, 0, gathered);
         try (BankPass pass = run.bank().forward(buffer, all, run.groups())) {
             Matrix dOutput = new Cases(1).matrix(backend, 30, 6);
-            double[] before = pass.backward(dOutput).gate().get(0).toArray();
+            double[] before = pass.backward(dOutput).get(BankPart.GATE).get(0).toArray();
             backend.accumulate(0, buffer, 0, backend.buffer(30, 6)); // a pass must not see it
-            assertThat(pass.backward(dOutput).gate().get(0).toArray()).containsExactly(before);
+            assertThat(pass.backward(dOutput).get(BankPart.GATE).get(0).toArray())
+                    .containsExactly(before);
         }
     }
 

@@ -13,15 +13,21 @@ import java.util.concurrent.Future;
 import java.util.function.Consumer;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 
 /** What every backend owes: the formulas of its kernels, purity, lifetimes, errors, and calls from many threads. */
 public abstract class BackendContract extends BankContract {
     private static final int THREADS = 16;
+    private static final Activation SWI_GLU = new Activation.SwiGlu();
+    private static final Activation RELU = new Activation.Relu();
 
     /** A backend that does not understand the matrices of the one under test. */
     protected abstract Backend foreign();
@@ -42,17 +48,24 @@ public abstract class BackendContract extends BankContract {
         kernels.put("rowDots", m -> backend.rowDots(m, m));
         kernels.put("linearCombination", m -> backend.linearCombination(1, m, 2, m));
         kernels.put("multiply", m -> backend.multiply(m, m));
-        kernels.put("swiGlu", m -> backend.swiGlu(m, m));
-        kernels.put("swiGluBackward", m -> backend.swiGluBackward(m, m, m));
+        kernels.put("activate", m -> backend.activate(SWI_GLU, Projections.of(m, m)));
+        kernels.put("activateBackward", m -> backend.activateBackward(SWI_GLU, Projections.of(m, m), m));
+        kernels.put("activate plain", m -> backend.activate(RELU, Projections.of(m)));
+        kernels.put("activateBackward plain", m -> backend.activateBackward(RELU, Projections.of(m), m));
+        kernels.put(
+                "accumulateMatmulTransA",
+                m -> backend.accumulateMatmulTransA(m, m, three, Map.of(0, backend.buffer(3, 3))));
         kernels.put("accumulate", m -> backend.accumulate(1, backend.buffer(3, 3), 0, m));
         kernels.put("firstNonFinite", backend::firstNonFinite);
-        kernels.put("prepare", m -> backend.prepare(List.of(m), List.of(m), List.of(m)));
+        kernels.put("prepare", m -> backend.prepare(BankWeights.swiGlu(List.of(m), List.of(m), List.of(m))));
         kernels.put("bank", m -> {
             Matrix weight = backend.matrix(3, 3, scales9());
-            try (Bank bank = backend.prepare(List.of(weight), List.of(weight), List.of(weight));
+            List<Matrix> one = List.of(weight);
+            try (Bank bank = backend.prepare(BankWeights.swiGlu(one, one, one));
                     BankPass pass = bank.forward(m, rows, three)) {
                 bank.apply(m, rows, three);
                 pass.backward(m);
+                pass.backward(m, Map.of(BankPart.UP, Map.of(0, backend.buffer(3, 3))));
             }
         });
         return kernels;
@@ -167,7 +180,20 @@ public abstract class BackendContract extends BankContract {
                 () -> b.groupedMatmulTransA(a, b.matrix(1, 3, new double[3]), two),
                 "b: expected 2 rows (rows of a) but was 1");
         assertRefused(() -> b.multiply(a, square), "b: expected 2 x 3 (shape of a) but was 2 x 2");
-        assertRefused(() -> b.swiGlu(a, square), "up: expected 2 x 3 (shape of gate) but was 2 x 2");
+        assertRefused(
+                () -> b.activate(SWI_GLU, Projections.of(a, square)),
+                "up: expected 2 x 3 (shape of gate) but was 2 x 2");
+        assertRefused(
+                () -> b.activateBackward(RELU, Projections.of(a), square),
+                "dHidden: expected 2 x 3 (shape of up) but was 2 x 2");
+        assertRefused(
+                () -> b.accumulateMatmulTransA(a, a, two, Map.of(0, b.buffer(3, 2))),
+                "into[0]: expected 3 x 3 (columns of a and of b) but was 3 x 2");
+        assertRefused(
+                () -> b.accumulateMatmulTransA(square, square, two, Map.of(0, square)),
+                "into[0]: expected a matrix made by backend.buffer but was an immutable matrix");
+        assertThatThrownBy(() -> b.accumulateMatmulTransA(a, a, two, Map.of(1, b.buffer(3, 3))))
+                .isInstanceOf(IndexOutOfBoundsException.class);
         assertRefused(() -> b.rowDots(a, square), "b: expected 2 x 3 (shape of a) but was 2 x 2");
         assertRefused(() -> b.scaleRows(a, new double[1]), "scales: expected 2 factors (rows of a) but was 1");
     }
@@ -191,9 +217,6 @@ public abstract class BackendContract extends BankContract {
         assertRefused(
                 () -> b.accumulate(1, a, 0, a),
                 "buffer: expected a matrix made by backend.buffer but was an immutable matrix");
-        assertRefused(
-                () -> b.prepare(List.of(), List.of(), List.of()),
-                "gate: expected at least 1 expert but was an empty list");
         assertThatThrownBy(() -> a.get(2, 0)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> a.get(0, 3)).isInstanceOf(IndexOutOfBoundsException.class);
     }

@@ -5,15 +5,25 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
 import org.moe4j.core.backend.BankPass.BankGradients;
+import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.parameter.Parameters;
 
 /** Banks against one expert at a time on plain arrays, forward and backward. */
 public abstract class BankContract extends ElementContract {
@@ -25,34 +35,58 @@ public abstract class BankContract extends ElementContract {
         final int[] rows;
         final Matrix tokens;
         final Matrix dOutput;
-        final List<Matrix> gate = new ArrayList<>();
-        final List<Matrix> up = new ArrayList<>();
-        final List<Matrix> down = new ArrayList<>();
+        final BankWeights weights;
 
         BankCase(Cases cases, int hiddenSize, int intermediateSize, RowGroups groups, int tokenCount) {
+            this(cases, hiddenSize, intermediateSize, groups, tokenCount, new Activation.SwiGlu(), false);
+        }
+
+        BankCase(
+                Cases cases,
+                int hiddenSize,
+                int intermediateSize,
+                RowGroups groups,
+                int tokenCount,
+                Activation activation,
+                boolean biases) {
             this.hiddenSize = hiddenSize;
             this.intermediateSize = intermediateSize;
             this.groups = groups;
             rows = cases.indices(groups.rows(), Math.max(1, tokenCount));
             tokens = cases.matrix(backend(), tokenCount, hiddenSize);
             dOutput = cases.matrix(backend(), groups.rows(), hiddenSize);
+            Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
             for (int e = 0; e < groups.count(); e++) {
-                gate.add(cases.matrix(backend(), intermediateSize, hiddenSize));
-                up.add(cases.matrix(backend(), intermediateSize, hiddenSize));
-                down.add(cases.matrix(backend(), hiddenSize, intermediateSize));
+                BankPart.of(activation, biases)
+                        .forEach(part -> parts.computeIfAbsent(part, key -> new ArrayList<>())
+                                .add(cases.matrix(
+                                        backend(),
+                                        part.rows(hiddenSize, intermediateSize),
+                                        part.columns(hiddenSize, intermediateSize))));
             }
+            weights = new BankWeights(activation, parts);
         }
 
         Bank bank() {
-            return backend().prepare(gate, up, down);
+            return backend().prepare(weights);
         }
 
         BankPass forward() {
             return bank().forward(tokens, rows, groups);
         }
 
-        TokenwiseExperts.Expert expert(int e) {
-            return new TokenwiseExperts.Expert(rowsOf(gate.get(e)), rowsOf(up.get(e)), rowsOf(down.get(e)));
+        TokenwiseFeedForward expert(int e) {
+            Map<String, Matrix> own = new LinkedHashMap<>();
+            weights.parts().forEach((part, matrices) -> own.put(part.key(), matrices.get(e)));
+            return TokenwiseFeedForward.of(weights.activation(), Parameters.of(own));
+        }
+
+        PlainGradients gradients(int e) {
+            double[][] all = rowsOf(tokens);
+            double[][] x = Arrays.stream(rows, groups.from(e), groups.to(e))
+                    .mapToObj(t -> all[t])
+                    .toArray(double[][]::new);
+            return new PlainGradients(expert(e), x, Arrays.copyOfRange(rowsOf(dOutput), groups.from(e), groups.to(e)));
         }
 
         double tolerance() {
@@ -83,9 +117,9 @@ public abstract class BankContract extends ElementContract {
         double[] expected = new double[c.groups.rows() * c.hiddenSize];
         double[][] tokens = rowsOf(c.tokens);
         for (int e = 0; e < c.groups.count(); e++) {
-            TokenwiseExperts.Expert expert = c.expert(e);
+            TokenwiseFeedForward expert = c.expert(e);
             for (int i = c.groups.from(e); i < c.groups.to(e); i++) {
-                double[] y = TokenwiseExperts.expert(tokens[c.rows[i]], expert);
+                double[] y = expert.output(tokens[c.rows[i]]);
                 System.arraycopy(y, 0, expected, i * c.hiddenSize, c.hiddenSize);
             }
         }
@@ -105,29 +139,99 @@ public abstract class BankContract extends ElementContract {
 
     /** Backward against the definition, and twice the same. */
     protected void assertBackward(BankCase c) {
-        PlainGradients expected = new PlainGradients(c.hiddenSize, c.intermediateSize);
-        double[][] tokens = rowsOf(c.tokens);
-        double[][] dOutput = rowsOf(c.dOutput);
+        try (Bank bank = c.bank();
+                BankPass pass = bank.forward(c.tokens, c.rows, c.groups);
+                BankGradients gradients = pass.backward(c.dOutput);
+                BankGradients again = pass.backward(c.dOutput)) {
+            double[] input = gradients.input().toArray();
+            assertThat(gradients.parts().keySet()).isEqualTo(c.weights.parts().keySet());
+            for (int e = 0; e < c.groups.count(); e++) {
+                PlainGradients expected = c.gradients(e);
+                double[] part =
+                        Arrays.copyOfRange(input, c.groups.from(e) * c.hiddenSize, c.groups.to(e) * c.hiddenSize);
+                assertGradient("input", part, expected.input, c);
+                for (BankPart kind : gradients.parts().keySet()) {
+                    assertGradient(kind.key(), gradients.get(kind).get(e).toArray(), expected.of(kind), c);
+                }
+            }
+            assertSameBits(again.input(), gradients.input());
+            gradients.parts().forEach((part, matrices) -> {
+                for (int e = 0; e < matrices.size(); e++) {
+                    assertSameBits(again.get(part).get(e), matrices.get(e));
+                }
+            });
+        }
+    }
+
+    static Stream<Arguments> kinds() {
+        return PlainActivations.ALL.stream()
+                .flatMap(activation -> Stream.of(Arguments.of(activation, false), Arguments.of(activation, true)));
+    }
+
+    private BankCase kind(Activation activation, boolean biases, long seed) {
+        Cases cases = new Cases(seed);
+        return new BankCase(cases, 7, 17, cases.allSizes(), 9, activation, biases);
+    }
+
+    @ParameterizedTest(name = "{0}, biases {1}")
+    @MethodSource("kinds")
+    void everyKindOfExpertGivesWhatOneExpertPerRowGives(Activation activation, boolean biases) {
+        BankCase c = kind(activation, biases, 21);
+        assertForward(c);
+        assertBackward(c);
+    }
+
+    /** Gate and up of even experts and the rest of odd ones have a buffer with something in it; all else is frozen. */
+    @ParameterizedTest(name = "{0}, biases {1}")
+    @MethodSource("kinds")
+    void gradientsAreAddedToBuffersWhereThereAreAny(Activation activation, boolean biases) {
+        BankCase c = kind(activation, biases, 22);
+        Map<BankPart, Map<Integer, Matrix>> into = new EnumMap<>(BankPart.class);
+        c.weights.parts().forEach((part, matrices) -> {
+            for (int e = part.rows(1, 0); e < matrices.size(); e += 2) {
+                Matrix like = matrices.get(e);
+                Matrix buffer = backend().buffer(like.rows(), like.columns());
+                backend().accumulate(0, buffer, 0, like); // the weight itself is as good as any old value
+                into.computeIfAbsent(part, key -> new LinkedHashMap<>()).put(e, buffer);
+            }
+        });
+        try (Bank bank = c.bank();
+                BankPass pass = bank.forward(c.tokens, c.rows, c.groups);
+                BankGradients fresh = pass.backward(c.dOutput);
+                Matrix input = pass.backward(c.dOutput, into)) {
+            assertSameBits(input, fresh.input());
+            into.forEach((part, buffers) -> buffers.forEach((e, buffer) -> {
+                double[] old = c.weights.get(part).get(e).toArray();
+                double[] gradient = fresh.get(part).get(e).toArray();
+                double[] expected = new double[old.length];
+                Arrays.setAll(expected, i -> old[i] + gradient[i]);
+                assertGradient(part + " of " + e, buffer.toArray(), expected, c);
+                if (c.groups.size(e) == 0) {
+                    assertThat(buffer.toArray()).containsExactly(old);
+                }
+            }));
+            assertSameBits(pass.backward(c.dOutput, Map.of()), fresh.input());
+        }
+    }
+
+    @Test
+    void buffersThatDoNotFitAreRefusedBeforeAnyWork() {
+        BankCase c = bankCase(4);
         try (Bank bank = c.bank();
                 BankPass pass = bank.forward(c.tokens, c.rows, c.groups)) {
-            BankGradients gradients = pass.backward(c.dOutput);
-            for (int e = 0; e < c.groups.count(); e++) {
-                int from = c.groups.from(e);
-                int to = c.groups.to(e);
-                double[][] x =
-                        Arrays.stream(c.rows, from, to).mapToObj(t -> tokens[t]).toArray(double[][]::new);
-                expected.run(c.expert(e), x, Arrays.copyOfRange(dOutput, from, to));
-                double[] input = gradients.input().toArray();
-                double[] part = Arrays.copyOfRange(input, from * c.hiddenSize, to * c.hiddenSize);
-                assertGradient("input", part, expected.input, c);
-                assertGradient("gate", gradients.gate().get(e).toArray(), expected.gate, c);
-                assertGradient("up", gradients.up().get(e).toArray(), expected.up, c);
-                assertGradient("down", gradients.down().get(e).toArray(), expected.down, c);
-            }
-            BankGradients again = pass.backward(c.dOutput);
-            assertSameBits(again.input(), gradients.input());
-            assertSameBits(again.gate().get(0), gradients.gate().get(0));
-            assertSameBits(again.down().get(0), gradients.down().get(0));
+            Matrix good = backend().buffer(c.hiddenSize, c.intermediateSize);
+            Matrix bad = backend().buffer(c.hiddenSize, c.intermediateSize + 1);
+            assertThatThrownBy(() -> pass.backward(c.dOutput, Map.of(BankPart.DOWN, Map.of(0, good, 1, bad))))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith("into.1.down: expected " + c.hiddenSize + " x " + c.intermediateSize);
+            assertThat(good.toArray()).containsOnly(0);
+            Matrix weight = c.weights.get(BankPart.UP).get(0);
+            assertThatThrownBy(() -> pass.backward(c.dOutput, Map.of(BankPart.UP, Map.of(0, weight))))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("into.0.up: expected a matrix made by backend.buffer but was an immutable matrix");
+            assertThatThrownBy(() -> pass.backward(c.dOutput, Map.of(BankPart.UP_BIAS, Map.of(0, good))))
+                    .isInstanceOf(NoSuchElementException.class)
+                    .hasMessage("part: expected one of [GATE, UP, DOWN] but was UP_BIAS");
         }
     }
 
@@ -147,25 +251,23 @@ public abstract class BankContract extends ElementContract {
             assertThat(bank.apply(c.tokens, c.rows, c.groups).rows()).isZero();
             BankGradients gradients = pass.backward(c.dOutput);
             assertThat(gradients.input().rows()).isZero();
-            assertThat(gradients.gate().get(1).toArray()).containsExactly(new double[6]);
-            assertThat(gradients.down().get(0).toArray()).containsExactly(new double[6]);
+            assertThat(gradients.get(BankPart.GATE).get(1).toArray()).containsExactly(new double[6]);
+            assertThat(gradients.get(BankPart.DOWN).get(0).toArray()).containsExactly(new double[6]);
         }
     }
 
     @Test
     void aBankOutlivesTheMatricesItWasMadeOf() {
         BankCase c = bankCase(2);
-        double[] gate = c.gate.get(1).toArray();
-        double[] down = c.down.get(1).toArray();
+        double[] gate = c.weights.get(BankPart.GATE).get(1).toArray();
+        double[] down = c.weights.get(BankPart.DOWN).get(1).toArray();
         try (Bank bank = c.bank()) {
             double[] before = bank.apply(c.tokens, c.rows, c.groups).toArray();
-            c.gate.forEach(Matrix::close);
-            c.up.forEach(Matrix::close);
-            c.down.forEach(Matrix::close);
+            c.weights.close();
             assertThat(bank.apply(c.tokens, c.rows, c.groups).toArray()).containsExactly(before);
-            assertThat(bank.gate(1).toArray()).containsExactly(gate);
-            assertThat(bank.up(1).rows()).isEqualTo(c.intermediateSize);
-            assertThat(bank.down(1).toArray()).containsExactly(down);
+            assertThat(bank.weight(BankPart.GATE, 1).toArray()).containsExactly(gate);
+            assertThat(bank.weight(BankPart.UP, 1).rows()).isEqualTo(c.intermediateSize);
+            assertThat(bank.weight(BankPart.DOWN, 1).toArray()).containsExactly(down);
         }
     }
 
@@ -174,8 +276,8 @@ public abstract class BankContract extends ElementContract {
         BankCase c = bankCase(3);
         Bank bank = c.bank();
         BankPass pass = bank.forward(c.tokens, c.rows, c.groups);
-        Matrix gradient = pass.backward(c.dOutput).gate().get(0);
-        Matrix weights = bank.gate(0);
+        Matrix gradient = pass.backward(c.dOutput).get(BankPart.GATE).get(0);
+        Matrix weights = bank.weight(BankPart.GATE, 0);
         Matrix output = pass.output();
         pass.close();
         pass.close();
@@ -184,9 +286,10 @@ public abstract class BankContract extends ElementContract {
         assertThat(gradient.toArray()).hasSize(c.hiddenSize * c.intermediateSize);
         bank.close();
         bank.close();
-        assertThat(weights.toArray()).containsExactly(c.gate.get(0).toArray());
+        assertThat(weights.toArray())
+                .containsExactly(c.weights.get(BankPart.GATE).get(0).toArray());
         assertThatThrownBy(() -> bank.apply(c.tokens, c.rows, c.groups)).isInstanceOf(IllegalStateException.class);
         assertThatThrownBy(() -> bank.forward(c.tokens, c.rows, c.groups)).isInstanceOf(IllegalStateException.class);
-        assertThatThrownBy(() -> bank.down(0)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> bank.weight(BankPart.DOWN, 0)).isInstanceOf(IllegalStateException.class);
     }
 }

@@ -1,13 +1,18 @@
 package org.moe4j.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.moe4j.core.backend.Backend.GateUp;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 
 /** The kernels that work element by element, each against its formula. */
 public abstract class ElementContract extends KernelContract {
@@ -42,51 +47,149 @@ public abstract class ElementContract extends KernelContract {
         assertThat(backend().multiply(a, b).toArray()).containsExactly(-0.0, -6, -inf, Double.NaN, Double.NaN, 0);
     }
 
-    @ParameterizedTest(name = REPLAY)
-    @MethodSource(SEEDS)
-    void swiGluAndItsAdjointFollowTheFormula(long seed) {
+    static Stream<Arguments> activationsAndSeeds() {
+        return PlainActivations.ALL.stream()
+                .flatMap(activation -> Cases.seeds().mapToObj(seed -> Arguments.of(activation, seed)));
+    }
+
+    static Stream<Activation> activations() {
+        return PlainActivations.ALL.stream();
+    }
+
+    @ParameterizedTest(name = "{0}, -Dmoe.seed={1}")
+    @MethodSource("activationsAndSeeds")
+    void activationsAndTheirAdjointsFollowTheirFormulas(Activation activation, long seed) {
         Cases cases = new Cases(seed);
         for (int columns : Cases.SIZES) {
             int rows = cases.size();
-            double[] wide = cases.doubles(rows * columns);
-            Arrays.setAll(wide, i -> 8 * wide[i]);
-            Matrix gate = backend().matrix(rows, columns, wide);
-            Matrix up = cases.matrix(backend(), rows, columns);
-            Matrix d = cases.matrix(backend(), rows, columns);
-            GateUp gradients = backend().swiGluBackward(gate, up, d);
-            double[][] actual = {
-                backend().swiGlu(gate, up).toArray(),
-                gradients.gate().toArray(),
-                gradients.up().toArray()
-            };
-            double[] g = gate.toArray();
-            double[] v = up.toArray();
-            double[] w = d.toArray();
-            for (int i = 0; i < g.length; i++) {
-                double s = 1 / (1 + StrictMath.exp(-g[i]));
-                assertNear(actual[0][i], g[i] * s * v[i], 8, g[i] * s * v[i]);
-                assertNear(
-                        actual[1][i],
-                        w[i] * v[i] * s * (1 + g[i] * (1 - s)),
-                        12,
-                        w[i] * v[i] * s * (1 + Math.abs(g[i])));
-                assertNear(actual[2][i], w[i] * g[i] * s, 8, w[i] * g[i] * s);
-            }
+            Matrix up = wide(cases, rows, columns);
+            Matrix gate = wide(cases, rows, columns);
+            assertActivation(activation, gate, up, cases.matrix(backend(), rows, columns));
         }
     }
 
-    private void assertNear(double actual, double expected, int roundings, double gauge) {
-        Tolerance.assertWithin("element", new double[] {actual}, new double[] {expected}, new double[] {
-            Tolerance.roundings(roundings, u(), gauge)
+    private Matrix wide(Cases cases, int rows, int columns) {
+        double[] wide = cases.doubles(rows * columns);
+        Arrays.setAll(wide, i -> 8 * wide[i]);
+        return backend().matrix(rows, columns, wide);
+    }
+
+    private static Projections projections(Activation activation, Matrix gate, Matrix up) {
+        return activation.gated() ? Projections.of(gate, up) : Projections.of(up);
+    }
+
+    private void assertActivation(Activation activation, Matrix gate, Matrix up, Matrix dHidden) {
+        Projections projections = projections(activation, gate, up);
+        Projections gradients = backend().activateBackward(activation, projections, dHidden);
+        assertThat(gradients.gate().isPresent()).isEqualTo(activation.gated());
+        double[] y = backend().activate(activation, projections).toArray();
+        double[] dUp = gradients.up().toArray();
+        double[] dGate = gradients.gate().map(Matrix::toArray).orElse(new double[y.length]);
+        double[] g = gate.toArray();
+        double[] v = up.toArray();
+        double[] d = dHidden.toArray();
+        assertThat(y).hasSize(v.length);
+        for (int i = 0; i < v.length; i++) {
+            String at = activation + " at " + g[i] + ", " + v[i];
+            double h = PlainActivations.value(activation, g[i], v[i]);
+            assertNear(at, y[i], h, PlainActivations.valueGauge(activation, g[i], v[i]));
+            double byUp = d[i] * PlainActivations.upSlope(activation, g[i], v[i]);
+            assertNear(at + ", dUp", dUp[i], byUp, d[i] * PlainActivations.upGauge(activation, g[i], v[i]));
+            double byGate = d[i] * PlainActivations.gateSlope(activation, g[i], v[i]);
+            assertNear(at + ", dGate", dGate[i], byGate, d[i] * PlainActivations.gateGauge(activation, g[i], v[i]));
+        }
+    }
+
+    /** Below the smallest normal number of the stored type there are no full digits left to ask for. */
+    private double smallest() {
+        return u() == 0x1p-24 ? Float.MIN_NORMAL : Double.MIN_NORMAL;
+    }
+
+    private void assertNear(String what, double actual, double expected, double gauge) {
+        Tolerance.assertWithin(what, new double[] {actual}, new double[] {expected}, new double[] {
+            Tolerance.roundings(12, u(), gauge) + smallest()
         });
+    }
+
+    @ParameterizedTest
+    @MethodSource("activations")
+    void activationsAreRightAtTheirBordersAndFarOut(Activation activation) {
+        double[] borders = {0, -0.0, 7, -7, 2.5, -2.5, 1, -1, 7.5, -7.5, 30, -30, 1e4, 1e-30, -1e-30};
+        double[] gates = new double[borders.length * borders.length];
+        double[] ups = new double[gates.length];
+        double[] ones = new double[gates.length];
+        for (int i = 0; i < gates.length; i++) {
+            gates[i] = borders[i / borders.length];
+            ups[i] = borders[i % borders.length];
+            ones[i] = 1;
+        }
+        Matrix gate = backend().matrix(borders.length, borders.length, gates);
+        Matrix up = backend().matrix(borders.length, borders.length, ups);
+        assertActivation(activation, gate, up, backend().matrix(borders.length, borders.length, ones));
+    }
+
+    @ParameterizedTest
+    @MethodSource("activations")
+    void whatIsNotANumberSpreads(Activation activation) {
+        Matrix bad = backend().matrix(1, 2, new double[] {Double.NaN, Double.NaN});
+        Matrix one = backend().matrix(1, 2, new double[] {1, 1});
+        Projections projections = projections(activation, one, bad);
+        assertThat(backend().activate(activation, projections).toArray()).containsExactly(Double.NaN, Double.NaN);
+        if (activation.gated()) {
+            Projections turned = Projections.of(bad, one);
+            Projections gradients = backend().activateBackward(activation, turned, one);
+            assertThat(backend().activate(activation, turned).toArray()).containsExactly(Double.NaN, Double.NaN);
+            assertThat(gradients.up().toArray()).containsExactly(Double.NaN, Double.NaN);
+            assertThat(gradients.gateOrThrow().toArray()).containsExactly(Double.NaN, Double.NaN);
+        }
     }
 
     @Test
     void swiGluHasTheRightLimits() {
         double[] gate = {1e4, -1e4, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, Double.NaN, 0};
         Matrix up = backend().matrix(1, 6, new double[] {2, 2, 2, 2, 2, 2});
-        double[] y = backend().swiGlu(backend().matrix(1, 6, gate), up).toArray();
+        Projections projections = Projections.of(backend().matrix(1, 6, gate), up);
+        double[] y = backend().activate(new Activation.SwiGlu(), projections).toArray();
         // minus infinity times an exact zero is not a number, here as in the definition
         assertThat(y).containsExactly(2e4, -0.0, Double.POSITIVE_INFINITY, Double.NaN, Double.NaN, 0);
+    }
+
+    @Test
+    void plainActivationsHaveTheRightLimits() {
+        double inf = Double.POSITIVE_INFINITY;
+        Matrix up = backend().matrix(1, 4, new double[] {inf, -1e4, 1e4, 0});
+        Matrix ones = backend().matrix(1, 4, new double[] {1, 1, 1, 1});
+        for (Activation activation :
+                List.of(new Activation.GeluExact(), new Activation.GeluTanh(), new Activation.Silu())) {
+            double[] y = backend().activate(activation, Projections.of(up)).toArray();
+            assertThat(y).as(activation.toString()).containsExactly(inf, -0.0, 1e4, 0);
+            double[] slopes = backend()
+                    .activateBackward(activation, Projections.of(up), ones)
+                    .up()
+                    .toArray();
+            assertThat(slopes[1] + 0.0).as(activation.toString()).isZero(); // of either sign
+            assertThat(slopes[2]).as(activation.toString()).isEqualTo(1);
+            assertThat(slopes[3]).as(activation.toString()).isEqualTo(0.5);
+        }
+        Matrix far = backend().matrix(1, 2, new double[] {inf, -inf});
+        assertThat(backend()
+                        .activate(new Activation.Relu(), Projections.of(far))
+                        .toArray())
+                .containsExactly(inf, 0);
+        assertThat(backend()
+                        .activate(new Activation.ReluSquared(), Projections.of(far))
+                        .toArray())
+                .containsExactly(inf, 0);
+    }
+
+    @Test
+    void aGateThatIsMissingOrTooMuchIsRefused() {
+        Matrix a = backend().matrix(1, 1, new double[1]);
+        assertThatThrownBy(() -> backend().activate(new Activation.SwiGlu(), Projections.of(a)))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("projections: expected gate and up (SwiGlu[]) but was up alone");
+        assertThatThrownBy(() -> backend().activateBackward(new Activation.Relu(), Projections.of(a, a), a))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("projections: expected up alone (Relu[]) but was gate and up");
     }
 }

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -77,6 +79,39 @@ public abstract class KernelContract {
                 double[] tolerances = expected.tolerances(groups.size(g), u());
                 Tolerance.assertWithin(what, y.get(g).toArray(), expected.values, tolerances);
             }
+        }
+    }
+
+    @ParameterizedTest(name = REPLAY)
+    @MethodSource(SEEDS)
+    void accumulateMatmulTransAAddsToTheBuffersThereAre(long seed) {
+        Cases cases = new Cases(seed);
+        for (int p : Cases.SIZES) {
+            int q = cases.size();
+            RowGroups groups = cases.allSizes();
+            Matrix a = cases.matrix(backend(), groups.rows(), p);
+            Matrix b = cases.matrix(backend(), groups.rows(), q);
+            Map<Integer, Matrix> into = new HashMap<>();
+            Map<Integer, double[]> old = new HashMap<>();
+            for (int g = cases.below(2); g < groups.count(); g += 2) {
+                Matrix buffer = backend().buffer(p, q);
+                backend().accumulate(0, buffer, 0, cases.matrix(backend(), p, q));
+                into.put(g, buffer);
+                old.put(g, buffer.toArray());
+            }
+            backend().accumulateMatmulTransA(a, b, groups, into);
+            into.forEach((g, buffer) -> {
+                PlainProducts product =
+                        PlainProducts.transA(a.toArray(), b.toArray(), groups.from(g), groups.to(g), p, q);
+                double[] expected = old.get(g);
+                double[] tolerances = product.tolerances(groups.size(g), u());
+                for (int i = 0; i < expected.length; i++) {
+                    tolerances[i] += Tolerance.roundings(2, u(), Math.abs(expected[i]) + product.gauges[i]);
+                    expected[i] += product.values[i];
+                }
+                String what = "group of " + groups.size(g) + ", p " + p + ", q " + q;
+                Tolerance.assertWithin(what, buffer.toArray(), expected, tolerances);
+            });
         }
     }
 

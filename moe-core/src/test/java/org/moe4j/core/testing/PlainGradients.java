@@ -1,46 +1,28 @@
 package org.moe4j.core.testing;
 
-/** Gradients of one SwiGLU expert over some rows, one row after another on plain arrays. */
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import org.moe4j.core.backend.BankPart;
+
+/** Gradients of one expert over some rows, one row after another on plain arrays. */
 final class PlainGradients {
-    private final int hiddenSize;
-    private final int intermediateSize;
-    double[] input = {};
-    double[] gate = {};
-    double[] up = {};
-    double[] down = {};
+    private final Map<BankPart, double[]> parts = new EnumMap<>(BankPart.class);
+    final double[] input;
 
-    PlainGradients(int hiddenSize, int intermediateSize) {
-        this.hiddenSize = hiddenSize;
-        this.intermediateSize = intermediateSize;
-    }
-
-    void run(TokenwiseExperts.Expert expert, double[][] x, double[][] dOutput) {
-        input = new double[x.length * hiddenSize];
-        gate = new double[intermediateSize * hiddenSize];
-        up = new double[intermediateSize * hiddenSize];
-        down = new double[hiddenSize * intermediateSize];
+    PlainGradients(TokenwiseFeedForward expert, double[][] x, double[][] dOutput) {
+        int hidden = expert.down().length;
+        for (BankPart part : BankPart.values()) {
+            parts.put(
+                    part, new double[part.rows(hidden, expert.up().length) * part.columns(hidden, expert.up().length)]);
+        }
+        input = new double[x.length * hidden];
         for (int i = 0; i < x.length; i++) {
-            row(expert, x[i], dOutput[i], i * hiddenSize);
+            System.arraycopy(expert.backward(x[i], dOutput[i], this), 0, input, i * hidden, hidden);
         }
     }
 
-    private void row(TokenwiseExperts.Expert expert, double[] x, double[] d, int at) {
-        for (int f = 0; f < intermediateSize; f++) {
-            double g = TokenwiseExperts.dot(expert.gate()[f], x);
-            double v = TokenwiseExperts.dot(expert.up()[f], x);
-            double s = 1 / (1 + StrictMath.exp(-g));
-            double dHidden = 0;
-            for (int c = 0; c < hiddenSize; c++) {
-                dHidden += d[c] * expert.down()[c][f];
-                down[c * intermediateSize + f] += d[c] * g * s * v;
-            }
-            double dGate = dHidden * v * s * (1 + g * (1 - s));
-            double dUp = dHidden * g * s;
-            for (int c = 0; c < hiddenSize; c++) {
-                gate[f * hiddenSize + c] += dGate * x[c];
-                up[f * hiddenSize + c] += dUp * x[c];
-                input[at + c] += dGate * expert.gate()[f][c] + dUp * expert.up()[f][c];
-            }
-        }
+    double[] of(BankPart part) {
+        return Objects.requireNonNull(parts.get(part));
     }
 }

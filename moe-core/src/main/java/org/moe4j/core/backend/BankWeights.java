@@ -1,0 +1,136 @@
+package org.moe4j.core.backend;
+
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import org.moe4j.core.internal.Require;
+
+/**
+ * The weights of E experts of one shape: for each part one matrix per expert, in the layout of checkpoints (out × in).
+ *
+ * @param activation what stands between the projections
+ * @param parts up and down; gate with a gated activation; a bias for each projection or for none
+ */
+public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> parts) implements AutoCloseable {
+    /**
+     * Checks that the parts are those of the activation and that all shapes fit, and copies the lists.
+     *
+     * @param activation what stands between the projections
+     * @param parts up and down; gate with a gated activation; a bias for each projection or for none
+     */
+    public BankWeights {
+        List<BankPart> expected = BankPart.of(activation, parts.containsKey(BankPart.DOWN_BIAS));
+        if (!parts.keySet().equals(Set.copyOf(expected))) {
+            throw Require.expected("parts", expected + " (" + activation + ")", parts.keySet());
+        }
+        Map<BankPart, List<Matrix>> copies = new EnumMap<>(BankPart.class);
+        parts.forEach((part, matrices) -> copies.put(part, List.copyOf(matrices)));
+        parts = Collections.unmodifiableMap(copies);
+        List<Matrix> up = get(parts, BankPart.UP);
+        if (up.isEmpty()) {
+            throw Require.expected("up", "at least 1 expert", "an empty list");
+        }
+        int intermediate = up.get(0).rows();
+        int hidden = up.get(0).columns();
+        copies.forEach((part, matrices) -> {
+            Require.count(part.key(), matrices.size(), up.size(), "matrices (one per expert)");
+            for (int e = 0; e < matrices.size(); e++) {
+                KernelChecks.shape(
+                        part.key() + "[" + e + "]",
+                        matrices.get(e),
+                        part.rows(hidden, intermediate),
+                        part.columns(hidden, intermediate),
+                        "sizes of up[0]");
+            }
+        });
+    }
+
+    /**
+     * Plain SwiGLU experts.
+     *
+     * @param gate E matrices (F×D)
+     * @param up E matrices (F×D)
+     * @param down E matrices (D×F)
+     * @return their weights
+     */
+    public static BankWeights swiGlu(List<Matrix> gate, List<Matrix> up, List<Matrix> down) {
+        return new BankWeights(
+                new Activation.SwiGlu(), Map.of(BankPart.GATE, gate, BankPart.UP, up, BankPart.DOWN, down));
+    }
+
+    private static List<Matrix> get(Map<BankPart, List<Matrix>> parts, BankPart part) {
+        List<Matrix> matrices = parts.get(part);
+        if (matrices == null) {
+            throw new NoSuchElementException("part: expected one of " + parts.keySet() + " but was " + part);
+        }
+        return matrices;
+    }
+
+    /**
+     * The matrices of one part.
+     *
+     * @param part one of this bank's parts
+     * @return one matrix per expert
+     * @throws NoSuchElementException when the bank has no such part
+     */
+    public List<Matrix> get(BankPart part) {
+        return get(parts, part);
+    }
+
+    /**
+     * Number of experts.
+     *
+     * @return E, at least 1
+     */
+    public int count() {
+        return get(BankPart.UP).size();
+    }
+
+    /**
+     * Width of a token.
+     *
+     * @return D
+     */
+    public int hiddenSize() {
+        return get(BankPart.UP).get(0).columns();
+    }
+
+    /**
+     * Width inside the expert.
+     *
+     * @return F
+     */
+    public int intermediateSize() {
+        return get(BankPart.UP).get(0).rows();
+    }
+
+    /**
+     * Whether every projection has a bias.
+     *
+     * @return false when none has
+     */
+    public boolean biases() {
+        return parts.containsKey(BankPart.DOWN_BIAS);
+    }
+
+    /**
+     * The same weights on handles of their own.
+     *
+     * @return to be closed on its own
+     */
+    public BankWeights share() {
+        Map<BankPart, List<Matrix>> shared = new EnumMap<>(BankPart.class);
+        parts.forEach((part, matrices) ->
+                shared.put(part, matrices.stream().map(Matrix::share).toList()));
+        return new BankWeights(activation, shared);
+    }
+
+    /** Closes all handles. */
+    @Override
+    public void close() {
+        parts.values().forEach(matrices -> matrices.forEach(Matrix::close));
+    }
+}
