@@ -6,7 +6,8 @@ import org.moe4j.core.dispatch.WeightPlace;
 
 /**
  * What really multiplied each branch: r_ti and s_t of Equation 80 of the report on Olmo's MoE recipe,
- * {@code y_t = Σ_i r_ti · f_i(x_t) + s_t · g(x_t)}.
+ * {@code y_t = Σ_i r_ti · f_i(x_t) + s_t · g(x_t)}; and p_t of {@code p_t · x_t}, which a capacity can add for a token that no
+ * expert took.
  */
 public final class Coefficients {
     private final Admission admission;
