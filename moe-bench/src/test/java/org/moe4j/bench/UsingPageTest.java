@@ -116,8 +116,9 @@ class UsingPageTest {
                 Parameters parameters = layer.parameters()) {
             assertThat(new TreeSet<>(parameters.names())).isEqualTo(expected);
             assertThat(Arrays.stream(output.toArray()).map(Math::abs).sum()).isPositive();
-            // 200 tokens fill experts unevenly: one that may take the even share, rounded down, drops some
-            assertThat(pass.droppedAssignments() > 0).as("drops").isEqualTo(name.equals("megablocks-moe"));
+            // 200 tokens fill experts unevenly: those that may take little more than the even share drop some
+            boolean limited = name.equals("megablocks-moe") || name.equals("olmo-core-main");
+            assertThat(pass.droppedAssignments() > 0).as("drops").isEqualTo(limited);
         }
     }
 

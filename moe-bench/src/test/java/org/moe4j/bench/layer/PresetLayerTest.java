@@ -51,12 +51,13 @@ class PresetLayerTest {
         return PresetWords.layer(preset, new Sizes(0, HIDDEN, WIDTH));
     }
 
-    /** Few tokens; where a capacity rounds down, so many that it drops some. */
+    /** Few tokens; where there is a capacity, so many that the even share just fills its rows, and it drops some. */
     private static int tokens(LayerCase c) {
-        boolean limited = c.capacity().isPresent();
-        return limited
-                ? c.router().experts() / c.router().topK() + 6
-                : c.router().experts() < 100 ? 6 : 3;
+        double assignmentsPerToken = (double) c.router().topK() / c.router().experts();
+        return c.capacity()
+                .map(words -> words.rows())
+                .map(rows -> (int) (rows.multipleOf() / (assignmentsPerToken * rows.factor())) + 6)
+                .orElse(c.router().experts() < 100 ? 6 : 3);
     }
 
     private static Map<String, double[]> referenceGradients(String preset) {

@@ -11,6 +11,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.KnownCapacity;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.layer.MoeLayer;
@@ -75,7 +76,7 @@ class PresetFilesTest {
         Preset scaled = Preset.named(name).scaledTo(8, 4);
         assertThat(RouterConfig.from(scaled)).isEqualTo(router(name));
         assertThat(Capacity.from(scaled)).isEqualTo(Capacity.from(Preset.named(name)));
-        int tokens = 3;
+        int tokens = 7; // the fewest of which OLMo-core's capacity leaves any
         try (MoeLayer layer = layer(scaled);
                 Matrix input = Initializer.normal(1).draw(BACKEND, tokens, 8, 4);
                 MoePass pass = layer.forward(input);
@@ -275,9 +276,10 @@ class PresetFilesTest {
         assertThat(ExpertShape.routed(moe))
                 .isEqualTo(ExpertShape.routed(dropless))
                 .isEqualTo(new ExpertShape(64, 1024, 4096));
-        assertThat(Capacity.from(moe)).isEqualTo(Capacity.factor(1, Capacity.Rounding.DOWN));
+        assertThat(Capacity.from(moe)).isEqualTo(KnownCapacity.megaBlocks(1));
+        assertThat(Capacity.from(Preset.named("olmo-core-main"))).isEqualTo(KnownCapacity.olmoCore(1.2));
         for (String name : Preset.names()) {
-            if (!name.equals("megablocks-moe")) {
+            if (!name.equals("megablocks-moe") && !name.equals("olmo-core-main")) {
                 assertThat(Capacity.from(Preset.named(name))).as(name).isEqualTo(Capacity.dropless());
             }
         }
