@@ -4,22 +4,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.CapacityScope;
 import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.dispatch.RowLimit;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
 import org.moe4j.router.RouterNoise.FixedNormal;
 import org.moe4j.router.RouterNoise.InputJitter;
 import org.moe4j.router.RouterNoise.LearnedNormal;
+import org.moe4j.router.loss.RouterLoss;
+import org.moe4j.router.loss.VariationLoss;
 import org.moe4j.router.loss.ZLoss;
 
-/** Gradients of routers with noise, second experts and Sinkhorn, by differences under one seed. */
+/** Gradients of routers with noise, second experts, Sinkhorn and expert choice, with losses, by differences under one seed. */
 class NoiseGradientTest {
     private static final ReferenceBackend BACKEND = ReferenceBackend.instance();
     private static final int TOKENS = 4;
@@ -31,7 +37,7 @@ class NoiseGradientTest {
      * One router under test.
      *
      * @param config its conventions
-     * @param noise none: null is not used here, so a list of at most one
+     * @param noise at most one
      * @param seeded whether the context has a seed
      */
     record Kind(RouterConfig config, List<RouterNoise> noise, boolean seeded) {}
@@ -50,6 +56,9 @@ class NoiseGradientTest {
                 plain.withSelection(new ExpertSelection.TopTwo(new SecondExpert.Sampled()))
                         .withRenormalization(new Renormalization.Sum()),
                 plain.withSelection(new ExpertSelection.Sinkhorn()),
+                plain.withSelection(new ExpertSelection.ExpertChoice(RowLimit.factor(1), CapacityScope.batch())),
+                plain.withSelection(new ExpertSelection.ExpertChoice(RowLimit.factor(1), CapacityScope.groups(3)))
+                        .withRenormalization(new Renormalization.Norm(2)),
                 plain.withTopK(1).withScore(new ScoreFunction.Sigmoid()).withSelection(new ExpertSelection.Sinkhorn()));
         List<Kind> kinds = new ArrayList<>();
         for (RouterConfig config : configs) {
@@ -92,6 +101,7 @@ class NoiseGradientTest {
             }
         }
         Gradients actual = pass.backward(dWeights, dLogits);
+        requireTheSameInBuffers(pass, dWeights, dLogits, actual);
         double[] dX = FiniteDifferences.gradient(at -> loss(pass(kind, seed, at, w, n, b), dWeights, dLogits), x);
         double[] dW = FiniteDifferences.gradient(at -> loss(pass(kind, seed, x, at, n, b), dWeights, dLogits), w);
         double[] dN = FiniteDifferences.gradient(at -> loss(pass(kind, seed, x, w, at, b), dWeights, dLogits), n);
@@ -106,6 +116,18 @@ class NoiseGradientTest {
             requireAgreement(actual.parameters().get("bias").toArray(), dB, norm);
         }
         return true;
+    }
+
+    /** One parameter after the other, the others frozen. */
+    private static void requireTheSameInBuffers(
+            TopKPass pass, double[] dWeights, double[] dLogits, Gradients expected) {
+        for (String name : expected.parameters().names()) {
+            Matrix gradient = expected.parameters().get(name);
+            Matrix buffer = BACKEND.buffer(gradient.rows(), gradient.columns());
+            Matrix input = pass.backward(dWeights, dLogits, Set.of(name), Parameters.of(name, buffer));
+            assertThat(input.toArray()).isEqualTo(expected.input().toArray());
+            assertThat(buffer.toArray()).isEqualTo(gradient.toArray());
+        }
     }
 
     private static void requireAgreement(double[] actual, double[] expected, double norm) {
@@ -123,7 +145,20 @@ class NoiseGradientTest {
                     : router.withNoise(noise);
         }
         RoutingContext context = kind.seeded() ? RouterNoiseTest.seeded(seed) : RoutingContext.plain();
-        return router.withLosses(new ZLoss(.3)).route(BACKEND.matrix(TOKENS, HIDDEN, x), context);
+        return router.withLosses(losses(kind)).route(BACKEND.matrix(TOKENS, HIDDEN, x), context);
+    }
+
+    /** Losses of weights, of clean logits and of deviations beside each other; loads are those of the K largest logits. */
+    private static List<RouterLoss> losses(Kind kind) {
+        List<RouterLoss> losses = new ArrayList<>();
+        losses.add(new ZLoss(.3));
+        losses.add(VariationLoss.shazeerImportance(.2));
+        losses.add(new VariationLoss("clean", .2, VariationLoss.Quantity.CLEAN_SOFTMAX, false, 0));
+        if (kind.config().selection() instanceof ExpertSelection.PlainTopK) {
+            losses.add(new VariationLoss("load", .2, VariationLoss.Quantity.LOAD, false, 0));
+            losses.add(new VariationLoss("above", .2, VariationLoss.Quantity.LOAD_ABOVE_LAST, false, 0));
+        }
+        return losses;
     }
 
     private static List<Integer> chosen(TopKPass pass) {
