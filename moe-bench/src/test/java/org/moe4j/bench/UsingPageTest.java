@@ -89,7 +89,8 @@ class UsingPageTest {
     @Test
     void everyProgramOfThePageIsRunHere() {
         assertThat(page.names())
-                .containsExactly("PresetLayers", "OwnWeights", "Balancing", "NoisyRouting", "GivenLogits");
+                .containsExactly(
+                        "PresetLayers", "OwnWeights", "Balancing", "PooledLoss", "NoisyRouting", "GivenLogits");
     }
 
     @ParameterizedTest
@@ -253,5 +254,14 @@ class UsingPageTest {
                 .zipSatisfy(
                         List.of(first, 1 - first, first, 1 - first),
                         (actual, expected) -> assertThat(actual).isCloseTo(expected, within(1e-12)));
+    }
+
+    /** Near balance, with 8 of 128 experts, Transformers' loss is a little above K; the coefficient is 0.001. */
+    @Test
+    void aPooledLossIsThatOfTransformers() throws Exception {
+        List<List<String>> lines = page.run("PooledLoss");
+        assertThat(lines.get(0).get(0)).isEqualTo("transformers");
+        assertThat(Double.parseDouble(lines.get(0).get(1))).isBetween(0.008, 0.024);
+        assertThat(Double.parseDouble(lines.get(1).get(1))).isNotZero();
     }
 }

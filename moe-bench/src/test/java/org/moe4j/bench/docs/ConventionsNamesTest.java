@@ -24,14 +24,17 @@ import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.merge.MergeConvention;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.RouterNoise;
+import org.moe4j.router.loss.RouterLosses;
 
 /** The names on docs/conventions.md are those of the library. */
 final class ConventionsNamesTest {
     private static final Pattern SETTING = Pattern.compile(
-            "`((?:router|merge|shared|capacity|noise|groupScore|closedGroups|epsilonPlace)[\\w.]*) = ([\\w.-]+)`");
+            "`((?:router|merge|shared|capacity|losses|noise|groupScore|closedGroups|epsilonPlace)[\\w.]*) = ([\\w.-]+)`");
     private static final Pattern NAME = Pattern.compile("`([A-Z]\\w+(?:\\.\\w+)*)(?:\\(\\w*\\))?`");
     private static final List<String> PACKAGES = List.of(
             "org.moe4j.router.",
+            "org.moe4j.router.loss.",
+            "org.moe4j.core.layer.",
             "org.moe4j.merge.",
             "org.moe4j.core.dispatch.",
             "org.moe4j.core.expert.",
@@ -106,6 +109,7 @@ final class ConventionsNamesTest {
                                 .close();
                         Capacity.from(preset);
                         RouterNoise.from(preset);
+                        RouterLosses.from(preset);
                     })
                     .as(setting)
                     .doesNotThrowAnyException();
@@ -123,8 +127,13 @@ final class ConventionsNamesTest {
     /** The base with the setting and what it needs; a later line takes the place of an earlier one with its key. */
     private Path file(String setting) throws IOException {
         String key = setting.substring(0, setting.indexOf(' '));
-        String beside =
-                BESIDE.getOrDefault(setting, BESIDE.getOrDefault(key, key.startsWith("capacity.") ? CAPACITY : ""));
+        String beside = BESIDE.getOrDefault(
+                setting,
+                BESIDE.getOrDefault(
+                        key,
+                        key.startsWith("capacity.")
+                                ? CAPACITY
+                                : key.startsWith("losses.") ? key + ".coefficient = 1\n" : ""));
         Map<String, String> lines = new TreeMap<>();
         (BASE + beside + setting).lines().forEach(line -> lines.put(line.substring(0, line.indexOf(' ')), line));
         return Files.write(folder.resolve("page.properties"), lines.values());

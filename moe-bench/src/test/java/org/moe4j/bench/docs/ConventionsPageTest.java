@@ -25,6 +25,7 @@ final class ConventionsPageTest {
             WeightExamples.all(),
             CapacityExamples.all(),
             LayerExamples.all(),
+            LossExamples.all(),
             MergeExamples.all());
 
     private static Map<String, Consumer<Example>> examples() {

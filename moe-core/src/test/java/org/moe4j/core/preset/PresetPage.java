@@ -23,6 +23,7 @@ final class PresetPage {
             "shared",
             "merge",
             "capacity",
+            "losses",
             "marks");
 
     private static final List<String> FURTHER_CAPACITY = List.of(
@@ -72,6 +73,7 @@ final class PresetPage {
                 shared(preset.section("shared")),
                 merge(preset.section("merge")),
                 capacity(preset.section("capacity")),
+                losses(preset.section("losses")),
                 marks(preset));
     }
 
@@ -137,6 +139,19 @@ final class PresetPage {
             }
         }
         return String.join(", ", words);
+    }
+
+    private static String losses(PresetSection losses) {
+        List<String> all = new ArrayList<>();
+        for (String key : List.of("loadBalancing", "importance", "load")) {
+            if (losses.has(key)) {
+                all.add(losses.text(key, "") + " " + losses.text(key + ".coefficient", ""));
+            }
+        }
+        if (losses.has("zLoss.coefficient")) {
+            all.add("z " + losses.text("zLoss.coefficient", ""));
+        }
+        return all.isEmpty() ? NONE : String.join(", ", all);
     }
 
     private static String marks(Preset preset) {

@@ -60,6 +60,11 @@ class PresetPageTest {
                         merge.convention = scaled
                         merge.sharedScale = 0.5
                         capacity.factor = 1.25
+                        losses.loadBalancing = olmo-core
+                        losses.loadBalancing.coefficient = 0.01
+                        losses.load = v-moe
+                        losses.load.coefficient = 1
+                        losses.zLoss.coefficient = 1e-3
                         defaults = router.score
                         chosen = experts.count, router.topK
                         """)))
@@ -74,6 +79,7 @@ class PresetPageTest {
                         "2 × 32",
                         "scaled 1, 0.5",
                         "1.25 up",
+                        "olmo-core 0.01, v-moe 1, z 1e-3",
                         "1 defaults, 2 chosen");
         assertThat(PresetPage.row("apart", load("""
                         shared.count = 2
@@ -97,6 +103,7 @@ class PresetPageTest {
                         "plain",
                         "norm 2",
                         "1",
+                        "–",
                         "–",
                         "–",
                         "–",
