@@ -24,6 +24,7 @@ final class ConventionsPageTest {
             GroupExamples.all(),
             WeightExamples.all(),
             CapacityExamples.all(),
+            ExpertExamples.all(),
             LayerExamples.all(),
             LossExamples.all(),
             MergeExamples.all());

@@ -10,6 +10,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.testing.SmallPreset;
 
@@ -75,6 +76,76 @@ class ExpertShapeTest {
     void aBadSectionIsRefused(String shared, String message) throws IOException {
         Preset preset = preset(shared);
         assertThatThrownBy(() -> ExpertShape.shared(preset))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage(message);
+    }
+
+    @Test
+    void everyKindCountsItsNumbers() {
+        ExpertShape plain = new ExpertShape(128, 1024, 2688, new Activation.ReluSquared(), false);
+        assertThat(plain.parameters()).isEqualTo(704_643_072L); // 2·128·1024·2688
+        assertThat(plain.flopsPerToken(6)).isEqualTo(66_060_288L); // 2·2·6·1024·2688
+        ExpertShape biased = new ExpertShape(32, 2880, 2880, new Activation.ClampedSwiGlu(1.702, 7, 1), true);
+        assertThat(biased.parameters()).isEqualTo(796_538_880L); // 32·(3·2880² + 3·2880)
+        assertThat(biased.flopsPerToken(4)).isEqualTo(199_100_160L); // 4·(6·2880² + 3·2880)
+        ExpertShape both = new ExpertShape(2, 5, 3, new Activation.Relu(), true);
+        assertThat(both.parameters()).isEqualTo(76); // 2·(2·15 + 3 + 5)
+    }
+
+    private Preset kind(String experts) throws IOException {
+        return SmallPreset.of(
+                folder, "test", 6, experts.replace(";", "\n") + "\nshared.count = 2\nshared.intermediateSize = 5");
+    }
+
+    @Test
+    void aPresetNamesActivationAndBiases() throws IOException {
+        Activation oss = new Activation.ClampedSwiGlu(1.702, 7, 1);
+        Preset preset = kind("experts.activation = clamped-swiglu;experts.activation.alpha = 1.702;"
+                + "experts.activation.limit = 7;experts.activation.offset = 1;experts.biases = true");
+        assertThat(ExpertShape.routed(preset)).isEqualTo(new ExpertShape(6, 8, 4, oss, true));
+        assertThat(ExpertShape.shared(preset)).containsExactly(new ExpertShape(1, 8, 10, oss, true));
+        assertThat(ExpertShape.routed(preset.scaledTo(16, 6))).isEqualTo(new ExpertShape(6, 16, 6, oss, true));
+        Preset latent = kind("experts.activation = relu-squared;experts.latentSize = 2");
+        assertThat(ExpertShape.routed(latent)).isEqualTo(new ExpertShape(6, 2, 4, new Activation.ReluSquared(), false));
+        assertThat(ExpertShape.shared(latent))
+                .containsExactly(new ExpertShape(1, 8, 10, new Activation.ReluSquared(), false));
+        assertThat(ExpertShape.tokenWidth(latent)).isEqualTo(8);
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "swiglu, SwiGlu[]",
+        "silu, Silu[]",
+        "relu, Relu[]",
+        "relu-squared, ReluSquared[]",
+        "gelu-exact, GeluExact[]",
+        "gelu-tanh, GeluTanh[]"
+    })
+    void everyActivationHasAWord(String word, String activation) throws IOException {
+        assertThat(ExpertShape.routed(kind("experts.activation = " + word)).activation())
+                .hasToString(activation);
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "experts.activation = gelu|preset test: experts.activation: expected one of [clamped-swiglu, gelu-exact,"
+                        + " gelu-tanh, relu, relu-squared, silu, swiglu] but was gelu",
+                "experts.activation = clamped-swiglu;experts.activation.alpha = 1;experts.activation.limit = 7|preset"
+                        + " test: experts.activation.offset: expected a number (experts.activation = clamped-swiglu) but"
+                        + " was absent",
+                "experts.activation = relu;experts.activation.limit = 7|preset test: experts.activation: expected"
+                        + " clamped-swiglu (experts.activation.limit is given) but was relu",
+                "experts.activation = clamped-swiglu;experts.activation.alpha = 1;experts.activation.limit ="
+                        + " -7;experts.activation.offset = 0|preset test: experts.activation.limit: expected a positive"
+                        + " number but was -7.0",
+                "experts.biases = yes|preset test: experts.biases: expected true or false but was yes",
+                "experts.bias = true|preset test: unknown key experts.bias; did you mean experts.biases?",
+            })
+    void aBadKindIsRefused(String experts, String message) throws IOException {
+        Preset preset = kind(experts);
+        assertThatThrownBy(() -> ExpertShape.routed(preset))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(message);
     }

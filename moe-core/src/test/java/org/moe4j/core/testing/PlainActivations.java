@@ -43,10 +43,10 @@ public final class PlainActivations {
             return up / (1 + StrictMath.exp(-up));
         }
         if (a instanceof Relu) {
-            return up > 0 ? up : 0;
+            return up <= 0 ? 0 : up;
         }
         if (a instanceof ReluSquared) {
-            return up > 0 ? up * up : 0;
+            return up <= 0 ? 0 : up * up;
         }
         return a instanceof GeluExact ? up * normalCdf(up) : up * half(up);
     }
