@@ -29,13 +29,14 @@ import org.moe4j.router.loss.RouterLosses;
 /** The names on docs/conventions.md are those of the library. */
 final class ConventionsNamesTest {
     private static final Pattern SETTING = Pattern.compile(
-            "`((?:router|merge|shared|capacity|losses|noise|groupScore|closedGroups|epsilonPlace)[\\w.]*) = ([\\w.-]+)`");
+            "`((?:experts|router|merge|shared|capacity|losses|noise|groupScore|closedGroups|epsilonPlace)[\\w.]*) = ([\\w.-]+)`");
     private static final Pattern NAME = Pattern.compile("`([A-Z]\\w+(?:\\.\\w+)*)(?:\\(\\w*\\))?`");
     private static final List<String> PACKAGES = List.of(
             "org.moe4j.router.",
             "org.moe4j.router.loss.",
             "org.moe4j.core.layer.",
             "org.moe4j.merge.",
+            "org.moe4j.core.backend.",
             "org.moe4j.core.dispatch.",
             "org.moe4j.core.expert.",
             "org.moe4j.core.layer.",

@@ -102,7 +102,9 @@ final class ExpertExamples {
             example.ours("gives 4.5", output.toArray(), given[1] * hidden + biases[1]);
             example.ours(
                     "contributes 2.25",
-                    DispatchPlan.of(routing, Capacity.dropless()).combine(output).toArray(),
+                    DispatchPlan.of(routing, Capacity.dropless())
+                            .combine(output)
+                            .toArray(),
                     given[3] * (given[1] * hidden + biases[1]));
         }
         example.theirs("be 2.5", given[3] * given[1] * hidden + biases[1]);

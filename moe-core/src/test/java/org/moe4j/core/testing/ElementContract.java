@@ -15,7 +15,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
 
 /** The kernels that work element by element, each against its formula. */
-public abstract class ElementContract extends KernelContract {
+abstract class ElementContract extends KernelContract {
     @ParameterizedTest(name = REPLAY)
     @MethodSource(SEEDS)
     void multiplyIsOneProductPerElement(long seed) {

@@ -17,7 +17,7 @@ import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 
 /** Each kernel against its formula, written here once more as loops on arrays. */
-public abstract class KernelContract {
+abstract class KernelContract {
     protected static final String SEEDS = "org.moe4j.core.testing.Cases#seeds";
     protected static final String REPLAY = "-Dmoe.seed={0}";
 
