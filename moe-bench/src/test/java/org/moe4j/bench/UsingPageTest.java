@@ -90,7 +90,13 @@ class UsingPageTest {
     void everyProgramOfThePageIsRunHere() {
         assertThat(page.names())
                 .containsExactly(
-                        "PresetLayers", "OwnWeights", "Balancing", "PooledLoss", "NoisyRouting", "GivenLogits");
+                        "PresetLayers",
+                        "OwnWeights",
+                        "Balancing",
+                        "PooledLoss",
+                        "NoisyRouting",
+                        "Training",
+                        "GivenLogits");
     }
 
     @ParameterizedTest
@@ -242,6 +248,17 @@ class UsingPageTest {
                 .toList();
         assertThat(moved).hasSize(3).allSatisfy(count -> assertThat(count).isBetween(1, 63));
         assertThat(moved.stream().distinct().count()).isGreaterThan(1);
+    }
+
+    /** Nothing learned, the loss is that of the tokens, ½·D = 4, and of what a random layer adds to it. */
+    @Test
+    void trainingLearnsTheIdentityBetterAndBetter() throws Exception {
+        List<Double> losses = page.run("Training").stream()
+                .map(line -> Double.valueOf(line.get(3)))
+                .toList();
+        assertThat(losses).hasSize(4);
+        assertThat(losses.get(0)).isGreaterThan(0.8 * 4);
+        assertThat(losses.get(3)).isLessThan(losses.get(0) / 4);
     }
 
     @Test

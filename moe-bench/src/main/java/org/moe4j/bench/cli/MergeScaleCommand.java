@@ -13,15 +13,11 @@ import org.moe4j.bench.study.MergeScalePicture;
 import org.moe4j.bench.study.MergeScaleResult;
 import org.moe4j.bench.study.MergeScaleSettings;
 import org.moe4j.bench.study.MergeScaleStudy;
-import org.moe4j.bench.support.BarFigure;
-import org.moe4j.bench.support.FigureFiles;
-import org.moe4j.bench.support.OutputFolder;
 import org.moe4j.bench.support.Progress;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
@@ -70,12 +66,13 @@ final class MergeScaleCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        if (out != null && out.toString().isEmpty()) {
-            throw new ParameterException(spec.commandLine(), "--out: expected a folder but was empty");
-        }
-        OutputFolder folder = OutputFolder.open(out == null ? defaultFolder() : out);
+        StudyFiles folder = StudyFiles.open(spec.commandLine(), Optional.ofNullable(out));
         MergeScaleResult result = run(settings());
-        List<Path> files = write(folder, result);
+        List<Path> files = folder.write(
+                NAME,
+                MergeScalePage.csv(result),
+                MergeScalePage.markdown(result, NAME + ".svg"),
+                MergeScalePicture.of(result));
         PrintWriter writer = spec.commandLine().getOut();
         if (json) {
             writer.println(MergeScaleJson.text(result, files));
@@ -86,10 +83,7 @@ final class MergeScaleCommand implements Callable<Integer> {
             files.forEach(file -> writer.println("Wrote " + file));
         }
         writer.flush();
-        Optional<String> disagreement = result.disagreement();
-        if (disagreement.isPresent()) {
-            throw new StudyDisagrees(disagreement.get());
-        }
+        StudyFiles.failOn(result.disagreement());
         return 0;
     }
 
@@ -102,28 +96,9 @@ final class MergeScaleCommand implements Callable<Integer> {
     }
 
     private MergeScaleResult run(MergeScaleSettings settings) {
-        try (Progress progress = Progress.start("merge-scale", settings.steps())) {
+        try (Progress progress = Progress.start(NAME, settings.steps())) {
             return MergeScaleStudy.run(settings, backend.single(), backend.precise(), progress::step);
         }
-    }
-
-    private static List<Path> write(OutputFolder folder, MergeScaleResult result) throws IOException {
-        BarFigure figure = MergeScalePicture.of(result);
-        // all made before the first is written, so that an interruption hardly ever leaves new files beside old ones
-        String csv = MergeScalePage.csv(result).csv();
-        String page = MergeScalePage.markdown(result, NAME + ".svg");
-        String drawing = FigureFiles.svg(figure);
-        byte[] image = FigureFiles.png(figure);
-        return List.of(
-                folder.write(NAME + ".csv", csv),
-                folder.write(NAME + ".md", page),
-                folder.write(NAME + ".svg", drawing),
-                folder.write(NAME + ".png", image));
-    }
-
-    /** Below the repository when the launcher names it in {@code moe.home}, else below the current folder. */
-    static Path defaultFolder() {
-        return Path.of(System.getProperty("moe.home", ""), "moe-bench", "target", "studies");
     }
 
     /** Layer of the forward half. */
@@ -141,15 +116,6 @@ final class MergeScaleCommand implements Callable<Integer> {
                 case "surrogate" -> Forward.SURROGATE;
                 default -> throw new TypeConversionException("expected full or surrogate but was " + value);
             };
-        }
-    }
-
-    /** The study ran, but its numbers are not the published ones. */
-    private static final class StudyDisagrees extends RuntimeException {
-        private static final long serialVersionUID = 1;
-
-        StudyDisagrees(String message) {
-            super(message);
         }
     }
 }

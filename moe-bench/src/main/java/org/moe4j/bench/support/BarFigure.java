@@ -1,5 +1,6 @@
 package org.moe4j.bench.support;
 
+import java.awt.Graphics2D;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -13,7 +14,8 @@ import java.util.OptionalDouble;
  * @param panels from left to right and top to bottom
  * @param legend what the marks mean
  */
-public record BarFigure(String title, String subtitle, List<List<String>> groups, List<Panel> panels, Legend legend) {
+public record BarFigure(String title, String subtitle, List<List<String>> groups, List<Panel> panels, Legend legend)
+        implements Figure {
     /**
      * Copies the lists and checks that every series has one bar per group.
      *
@@ -35,6 +37,16 @@ public record BarFigure(String title, String subtitle, List<List<String>> groups
                 }
             }
         }
+    }
+
+    @Override
+    public int height() {
+        return BarFigurePainter.height(this);
+    }
+
+    @Override
+    public void paint(Graphics2D g) {
+        BarFigurePainter.paint(this, g);
     }
 
     /**

@@ -29,13 +29,13 @@ public final class FigureFiles {
      * @return an SVG document
      * @throws IOException when it cannot be written
      */
-    public static String svg(BarFigure figure) throws IOException {
+    public static String svg(Figure figure) throws IOException {
         Document document = document();
         SVGGraphics2D graphics = new SVGGraphics2D(document);
-        int width = BarFigurePainter.WIDTH;
-        int height = BarFigurePainter.height(figure);
+        int width = Figure.WIDTH;
+        int height = figure.height();
         graphics.setSVGCanvasSize(new Dimension(width, height));
-        BarFigurePainter.paint(figure, graphics);
+        figure.paint(graphics);
         Element root = graphics.getRoot();
         root.setAttributeNS(null, "viewBox", "0 0 " + width + " " + height);
         Element title = document.createElementNS(SVG, "title");
@@ -65,14 +65,12 @@ public final class FigureFiles {
      * @return a PNG file
      * @throws IOException when it cannot be written
      */
-    public static byte[] png(BarFigure figure) throws IOException {
+    public static byte[] png(Figure figure) throws IOException {
         BufferedImage image = new BufferedImage(
-                PIXELS_PER_UNIT * BarFigurePainter.WIDTH,
-                PIXELS_PER_UNIT * BarFigurePainter.height(figure),
-                BufferedImage.TYPE_INT_RGB);
+                PIXELS_PER_UNIT * Figure.WIDTH, PIXELS_PER_UNIT * figure.height(), BufferedImage.TYPE_INT_RGB);
         Graphics2D graphics = image.createGraphics();
         graphics.scale(PIXELS_PER_UNIT, PIXELS_PER_UNIT);
-        BarFigurePainter.paint(figure, graphics);
+        figure.paint(graphics);
         graphics.dispose();
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         if (!ImageIO.write(image, "png", bytes)) {

@@ -56,7 +56,7 @@ final class FigureFilesTest {
                 factory.newDocumentBuilder().parse(new ByteArrayInputStream(svg.getBytes(StandardCharsets.UTF_8)));
         Element root = document.getDocumentElement();
         assertThat(root.getTagName()).isEqualTo("svg");
-        assertThat(root.getAttribute("viewBox")).isEqualTo("0 0 1200 " + BarFigurePainter.height(FIGURE));
+        assertThat(root.getAttribute("viewBox")).isEqualTo("0 0 1200 " + FIGURE.height());
         assertThat(texts(root, "title")).containsExactly("A < B & C");
         assertThat(texts(root, "text"))
                 .contains("A < B & C", "made up", "left", "right", "one", "first", "two", "all = 1", "s", "t", "0.500")
@@ -75,7 +75,7 @@ final class FigureFilesTest {
     void pngHasTwoPixelsForAUnitAndBarsInIt() throws IOException {
         BufferedImage image = ImageIO.read(new ByteArrayInputStream(FigureFiles.png(FIGURE)));
         assertThat(image.getWidth()).isEqualTo(2400);
-        assertThat(image.getHeight()).isEqualTo(2 * BarFigurePainter.height(FIGURE));
+        assertThat(image.getHeight()).isEqualTo(2 * FIGURE.height());
         int white = 0;
         int ink = 0;
         for (int y = 0; y < image.getHeight(); y++) {

@@ -1,0 +1,85 @@
+package org.moe4j.bench.cli;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.moe4j.bench.study.BalancingPage;
+import org.moe4j.bench.study.BalancingPicture;
+import org.moe4j.bench.study.BalancingResult;
+import org.moe4j.bench.study.BalancingSettings;
+import org.moe4j.bench.study.BalancingStudy;
+import org.moe4j.bench.support.Progress;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** {@code moe study balancing}: training from an uneven start, balanced in two ways and not at all. */
+@Command(
+        name = "balancing",
+        description = {
+            "Does a layer learn a teacher's mixture when its router starts by favouring two experts, and what does balancing"
+                    + " cost? Trains without balancing, with a load-balancing loss, and with a selection bias.",
+            "Prints load and loss at the start and at the end; writes balancing.csv, .md, .svg and .png. The exit status is"
+                    + " 1 when a balanced student keeps more than half of the start's imbalance or ends more than 5 %% above"
+                    + " its teacher's loss."
+        })
+final class BalancingCommand implements Callable<Integer> {
+    private static final String NAME = "balancing";
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Option(names = "--quick", description = "One seed instead of three.")
+    private boolean quick;
+
+    @Option(
+            names = "--backend",
+            paramLabel = "nd4j|reference",
+            converter = BackendChoice.Converter.class,
+            defaultValue = "nd4j",
+            description = "Where the layers run, in double precision (default: ${DEFAULT-VALUE}).")
+    private BackendChoice backend = BackendChoice.ND4J;
+
+    @Option(
+            names = "--out",
+            paramLabel = "DIR",
+            description = "Folder for the files (default: moe-bench/target/studies).")
+    private @Nullable Path out;
+
+    @Option(names = "--json", description = "Print the same facts as one JSON object instead of the table.")
+    private boolean json;
+
+    @Override
+    public Integer call() throws IOException {
+        StudyFiles files = StudyFiles.open(spec.commandLine(), Optional.ofNullable(out));
+        BalancingResult result = run(quick ? BalancingSettings.quick() : BalancingSettings.full());
+        List<Path> written = files.write(
+                NAME,
+                BalancingPage.csv(result),
+                BalancingPage.markdown(result, NAME + ".svg"),
+                BalancingPicture.of(result));
+        PrintWriter writer = spec.commandLine().getOut();
+        if (json) {
+            writer.println(BalancingJson.text(result, written));
+        } else {
+            writer.print(BalancingPage.table(result).aligned());
+            writer.println();
+            writer.println(BalancingPage.verdict(result));
+            written.forEach(file -> writer.println("Wrote " + file));
+        }
+        writer.flush();
+        StudyFiles.failOn(result.shortfall());
+        return 0;
+    }
+
+    private BalancingResult run(BalancingSettings settings) {
+        try (Progress progress = Progress.start(NAME, settings.measurements())) {
+            return BalancingStudy.run(settings, backend.precise(), progress::step);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+package org.moe4j.bench.cli;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import org.moe4j.bench.study.BalancingResult;
+import org.moe4j.bench.study.BalancingResult.Point;
+import org.moe4j.bench.study.BalancingResult.Run;
+
+/** The balancing study as one JSON object: start and end of every run. */
+final class BalancingJson {
+    private BalancingJson() {}
+
+    static String text(BalancingResult result, List<Path> files) throws IOException {
+        ObjectNode root = JsonNodeFactory.instance.objectNode();
+        root.put("study", "balancing");
+        root.put("backend", result.backend());
+        root.put("seeds", result.settings().seeds());
+        root.put("steps", result.settings().steps());
+        root.put("held_out_tokens", result.settings().heldOut());
+        ArrayNode runs = root.putArray("runs");
+        result.runs().forEach(run -> runs.add(run(run)));
+        root.put("left_imbalance", BalancingResult.LEFT_IMBALANCE);
+        root.put("reached", BalancingResult.REACHED);
+        root.put("holds", result.shortfall().isEmpty());
+        root.put("shortfall", result.shortfall().orElse(null));
+        ArrayNode written = root.putArray("files");
+        files.forEach(file -> written.add(file.toString()));
+        return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
+    }
+
+    private static ObjectNode run(Run run) {
+        ObjectNode node = JsonNodeFactory.instance
+                .objectNode()
+                .put("method", run.method().text())
+                .put("seed", run.seed())
+                .put("teacher_loss", run.teacherLoss());
+        if (run.reachedAt().isPresent()) {
+            node.put("reached_at_step", run.reachedAt().getAsInt());
+        } else {
+            node.putNull("reached_at_step");
+        }
+        node.set("start", point(run, run.start()));
+        node.set("end", point(run, run.end()));
+        return node;
+    }
+
+    private static ObjectNode point(Run run, Point point) {
+        return JsonNodeFactory.instance
+                .objectNode()
+                .put("step", point.step())
+                .put("max_over_mean", point.maxOverMean())
+                .put("variation", point.variation())
+                .put("loss", point.loss())
+                .put("loss_over_teacher", run.lossOverTeacher(point));
+    }
+}

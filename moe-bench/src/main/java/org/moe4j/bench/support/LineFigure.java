@@ -1,0 +1,133 @@
+package org.moe4j.bench.support;
+
+import java.awt.Graphics2D;
+import java.util.List;
+
+/**
+ * A figure of panels with lines and the band around each, side by side; what is drawn, not how.
+ *
+ * @param title of the whole figure
+ * @param subtitle how the numbers came about, one line
+ * @param series names of the lines, the same for all panels; at most three
+ * @param legend what line and band mean, one line
+ * @param panels from left to right
+ */
+public record LineFigure(String title, String subtitle, List<String> series, String legend, List<Panel> panels)
+        implements Figure {
+    private static final int MOST_SERIES = 3;
+
+    /**
+     * Copies the lists and checks that every panel has its lines.
+     *
+     * @param title of the whole figure
+     * @param subtitle how the numbers came about, one line
+     * @param series names of the lines, the same for all panels; at most three
+     * @param legend what line and band mean, one line
+     * @param panels from left to right
+     */
+    public LineFigure {
+        series = List.copyOf(series);
+        panels = List.copyOf(panels);
+        if (series.size() > MOST_SERIES) {
+            throw new IllegalArgumentException(
+                    "series: expected at most " + MOST_SERIES + " names but was " + series.size());
+        }
+        for (Panel panel : panels) {
+            if (panel.lines().size() != series.size()) {
+                throw new IllegalArgumentException(panel.title() + ": expected " + series.size()
+                        + " lines (series) but was " + panel.lines().size());
+            }
+        }
+    }
+
+    @Override
+    public int height() {
+        return LineFigurePainter.HEIGHT;
+    }
+
+    @Override
+    public void paint(Graphics2D g) {
+        LineFigurePainter.paint(this, g);
+    }
+
+    /**
+     * One panel.
+     *
+     * @param title above it
+     * @param x the axis below
+     * @param y the axis at the left
+     * @param references lines across the panel
+     * @param lines one per series
+     */
+    public record Panel(String title, Axis x, Axis y, List<Reference> references, List<List<Point>> lines) {
+        /**
+         * Copies the lists.
+         *
+         * @param title above it
+         * @param x the axis below
+         * @param y the axis at the left
+         * @param references lines across the panel
+         * @param lines one per series
+         */
+        public Panel {
+            references = List.copyOf(references);
+            lines = lines.stream().map(List::copyOf).toList();
+        }
+    }
+
+    /**
+     * An axis; it reaches from its first tick to its last.
+     *
+     * @param label what it measures, with its unit
+     * @param ticks ascending, at least two; above 0 on a logarithmic axis
+     * @param logarithmic whether equal distances are equal ratios
+     */
+    public record Axis(String label, List<Double> ticks, boolean logarithmic) {
+        /**
+         * Copies the list and checks it.
+         *
+         * @param label what it measures, with its unit
+         * @param ticks ascending, at least two; above 0 on a logarithmic axis
+         * @param logarithmic whether equal distances are equal ratios
+         */
+        public Axis {
+            ticks = List.copyOf(ticks);
+            if (ticks.size() < 2 || !ticks.stream().sorted().distinct().toList().equals(ticks)) {
+                throw new IllegalArgumentException("ticks: expected at least two in ascending order but was " + ticks);
+            }
+            if (logarithmic && !(ticks.get(0) > 0)) {
+                throw new IllegalArgumentException(
+                        "ticks: expected numbers above 0 (logarithmic) but was " + ticks.get(0));
+            }
+        }
+
+        /** Where a value stands between the first tick (0) and the last (1); what lies outside is cut off. */
+        double share(double value) {
+            double low = scaled(ticks.get(0));
+            double share = (scaled(value) - low) / (scaled(ticks.get(ticks.size() - 1)) - low);
+            return Math.max(0, Math.min(1, share));
+        }
+
+        private double scaled(double value) {
+            return logarithmic ? StrictMath.log(value) : value;
+        }
+    }
+
+    /**
+     * A line across a panel.
+     *
+     * @param y its height
+     * @param label below it, at its right end
+     */
+    public record Reference(double y, String label) {}
+
+    /**
+     * One point of a line and of the band around it.
+     *
+     * @param x position
+     * @param y of the line
+     * @param low lower edge of the band
+     * @param high upper edge of the band
+     */
+    public record Point(double x, double y, double low, double high) {}
+}

@@ -1,0 +1,131 @@
+package org.moe4j.bench.support;
+
+import java.awt.BasicStroke;
+import java.awt.Color;
+import java.awt.Graphics2D;
+import java.awt.geom.Path2D;
+import java.math.BigDecimal;
+import java.util.List;
+import org.moe4j.bench.support.LineFigure.Axis;
+import org.moe4j.bench.support.LineFigure.Panel;
+import org.moe4j.bench.support.LineFigure.Point;
+
+/** Draws a {@link LineFigure}. */
+final class LineFigurePainter {
+    private static final int PANEL_HEIGHT = 420;
+    private static final int FOOT = 48;
+    static final int HEIGHT = Pen.HEAD + PANEL_HEIGHT + FOOT;
+
+    /** Of the colours of Okabe and Ito, which the colour-blind can tell apart too. */
+    private static final List<Color> COLORS =
+            List.of(new Color(0xd5, 0x5e, 0x00), new Color(0x00, 0x72, 0xb2), new Color(0x00, 0x9e, 0x73));
+
+    private static final int BAND_OPACITY = 48;
+    private static final BasicStroke LINE = new BasicStroke(2, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND);
+
+    private final Pen pen;
+    private final LineFigure figure;
+
+    private LineFigurePainter(Pen pen, LineFigure figure) {
+        this.pen = pen;
+        this.figure = figure;
+    }
+
+    static void paint(LineFigure figure, Graphics2D g) {
+        new LineFigurePainter(new Pen(g), figure).paint();
+    }
+
+    private void paint() {
+        pen.sheet(HEIGHT, figure.title(), figure.subtitle());
+        int panels = figure.panels().size();
+        double width = (Figure.WIDTH - Pen.MARGIN) / (double) panels;
+        for (int i = 0; i < panels; i++) {
+            panel(figure.panels().get(i), Pen.MARGIN + i * width, width - Pen.MARGIN);
+        }
+        double x = Pen.MARGIN + 56;
+        double baseline = HEIGHT - FOOT / 2.0;
+        for (int i = 0; i < figure.series().size(); i++) {
+            x = pen.swatch(COLORS.get(i), figure.series().get(i), x, baseline);
+        }
+        pen.text(figure.legend(), x, baseline, Pen.TEXT, Pen.SOFT_INK, 0);
+    }
+
+    private void panel(Panel panel, double x, double width) {
+        pen.text(panel.title(), x, Pen.HEAD + 20, Pen.HEADING, Pen.INK, 0);
+        Plot plot = new Plot(panel.x(), panel.y(), x + 56, Pen.HEAD + 36, width - 56, PANEL_HEIGHT - 92);
+        axes(plot, x);
+        for (int i = 0; i < panel.lines().size(); i++) {
+            band(panel.lines().get(i), plot, COLORS.get(i));
+        }
+        panel.references().forEach(reference -> {
+            double y = plot.y(reference.y());
+            pen.line(plot.left(), y, plot.right(), y, Pen.INK, Pen.DASHED);
+            pen.text(reference.label(), plot.right(), y + 16, Pen.SMALL, Pen.INK, 1);
+        });
+        for (int i = 0; i < panel.lines().size(); i++) {
+            Path2D path = new Path2D.Double();
+            panel.lines().get(i).forEach(point -> extend(path, plot.x(point.x()), plot.y(point.y())));
+            pen.draw(path, COLORS.get(i), LINE);
+        }
+    }
+
+    /** Where the lines of a panel run. */
+    private record Plot(Axis across, Axis up, double left, double top, double width, double height) {
+        double x(double value) {
+            return left + across.share(value) * width;
+        }
+
+        double y(double value) {
+            return bottom() - up.share(value) * height;
+        }
+
+        double right() {
+            return left + width;
+        }
+
+        double bottom() {
+            return top + height;
+        }
+    }
+
+    private void axes(Plot plot, double left) {
+        for (double tick : plot.up().ticks()) {
+            double y = plot.y(tick);
+            pen.line(plot.left(), y, plot.right(), y, Pen.GRID, Pen.HAIR);
+            pen.text(plain(tick), plot.left() - 8, y + 4, Pen.SMALL, Pen.SOFT_INK, 1);
+        }
+        pen.line(plot.left(), plot.bottom(), plot.right(), plot.bottom(), Pen.INK, Pen.HAIR);
+        for (double tick : plot.across().ticks()) {
+            double x = plot.x(tick);
+            pen.line(x, plot.bottom(), x, plot.bottom() + 4, Pen.INK, Pen.HAIR);
+            pen.text(plain(tick), x, plot.bottom() + 18, Pen.SMALL, Pen.SOFT_INK, 0.5);
+        }
+        pen.upwards(plot.up().label(), left + 12, plot.top() + plot.height() / 2);
+        double middle = plot.left() + plot.width() / 2;
+        pen.text(plot.across().label(), middle, plot.bottom() + 38, Pen.SMALL, Pen.SOFT_INK, 0.5);
+    }
+
+    private static String plain(double tick) {
+        return BigDecimal.valueOf(tick).stripTrailingZeros().toPlainString();
+    }
+
+    private void band(List<Point> line, Plot plot, Color color) {
+        Path2D path = new Path2D.Double();
+        line.forEach(point -> extend(path, plot.x(point.x()), plot.y(point.high())));
+        for (int i = line.size() - 1; i >= 0; i--) {
+            extend(path, plot.x(line.get(i).x()), plot.y(line.get(i).low()));
+        }
+        if (!line.isEmpty()) {
+            path.closePath();
+        }
+        pen.fill(path, new Color(color.getRed(), color.getGreen(), color.getBlue(), BAND_OPACITY));
+    }
+
+    private static void extend(Path2D path, double x, double y) {
+        if (path.getCurrentPoint() == null) {
+            path.moveTo(x, y);
+        } else {
+            path.lineTo(x, y);
+        }
+    }
+}
