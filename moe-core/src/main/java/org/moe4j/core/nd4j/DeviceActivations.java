@@ -6,6 +6,8 @@ import org.moe4j.core.backend.Activation.GeluExact;
 import org.moe4j.core.backend.Activation.GeluTanh;
 import org.moe4j.core.backend.Activation.Relu;
 import org.moe4j.core.backend.Activation.ReluSquared;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.impl.transforms.strict.Erfc;
 import org.nd4j.linalg.factory.Nd4j;
@@ -28,7 +30,30 @@ final class DeviceActivations {
         this.scope = scope;
     }
 
-    INDArray value(Activation.Gated activation, INDArray g, INDArray u) {
+    INDArray value(Activation activation, Projections projections) {
+        INDArray u = scope.array(projections.up());
+        return activation instanceof Activation.Gated gated
+                ? value(gated, scope.array(projections.gateOrThrow()), u)
+                : value((Activation.Plain) activation, u);
+    }
+
+    INDArray upGradient(Activation activation, Projections projections, Matrix dHidden) {
+        INDArray u = scope.array(projections.up());
+        INDArray d = scope.array(dHidden);
+        return activation instanceof Activation.Gated gated
+                ? upGradient(gated, scope.array(projections.gateOrThrow()), u, d)
+                : gradient((Activation.Plain) activation, u, d);
+    }
+
+    INDArray gateGradient(Activation activation, Projections projections, Matrix dHidden) {
+        return gateGradient(
+                (Activation.Gated) activation,
+                scope.array(projections.gateOrThrow()),
+                scope.array(projections.up()),
+                scope.array(dHidden));
+    }
+
+    private INDArray value(Activation.Gated activation, INDArray g, INDArray u) {
         if (activation instanceof ClampedSwiGlu clamped) {
             INDArray gate = scope.temporary(atMost(g, clamped.limit()));
             INDArray up = scope.temporary(clip(u, clamped.limit())).addi(clamped.offset());
@@ -40,7 +65,7 @@ final class DeviceActivations {
     }
 
     /** {@code d · dh/dg}. */
-    INDArray gateGradient(Activation.Gated activation, INDArray g, INDArray u, INDArray d) {
+    private INDArray gateGradient(Activation.Gated activation, INDArray g, INDArray u, INDArray d) {
         if (activation instanceof ClampedSwiGlu clamped) {
             INDArray inner = scope.temporary(atMost(g, clamped.limit())).muli(clamped.alpha());
             INDArray up = scope.temporary(clip(u, clamped.limit())).addi(clamped.offset());
@@ -51,7 +76,7 @@ final class DeviceActivations {
     }
 
     /** {@code d · dh/du}. */
-    INDArray upGradient(Activation.Gated activation, INDArray g, INDArray u, INDArray d) {
+    private INDArray upGradient(Activation.Gated activation, INDArray g, INDArray u, INDArray d) {
         if (activation instanceof ClampedSwiGlu clamped) {
             INDArray gate = scope.temporary(atMost(g, clamped.limit()));
             INDArray dUp = Transforms.sigmoid(gate.mul(clamped.alpha()), false)
@@ -63,7 +88,7 @@ final class DeviceActivations {
         return Transforms.sigmoid(g, true).muli(g).muli(d);
     }
 
-    INDArray value(Activation.Plain activation, INDArray u) {
+    private INDArray value(Activation.Plain activation, INDArray u) {
         if (activation instanceof Relu) {
             return atLeast(u, 0);
         }
@@ -78,7 +103,7 @@ final class DeviceActivations {
     }
 
     /** {@code d · dh/du}. */
-    INDArray gradient(Activation.Plain activation, INDArray u, INDArray d) {
+    private INDArray gradient(Activation.Plain activation, INDArray u, INDArray d) {
         if (activation instanceof Relu) {
             return zeroWhere(d.dup('c'), u.lte(0));
         }

@@ -230,12 +230,7 @@ final class DeviceKernels implements Kernels {
         return made(
                 up.rows(),
                 up.columns(),
-                scope -> {
-                    DeviceActivations activations = new DeviceActivations(scope);
-                    return activation instanceof Activation.Gated gated
-                            ? activations.value(gated, scope.array(projections.gateOrThrow()), scope.array(up))
-                            : activations.value((Activation.Plain) activation, scope.array(up));
-                },
+                scope -> new DeviceActivations(scope).value(activation, projections),
                 arguments(projections));
     }
 
@@ -249,29 +244,21 @@ final class DeviceKernels implements Kernels {
     @Override
     public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
         Matrix up = projections.up();
-        Matrix[] arguments = arguments(projections, dHidden);
-        if (activation instanceof Activation.Plain plain) {
-            return Projections.of(made(
-                    up.rows(),
-                    up.columns(),
-                    scope -> new DeviceActivations(scope).gradient(plain, scope.array(up), scope.array(dHidden)),
-                    arguments));
-        }
-        Activation.Gated gated = (Activation.Gated) activation;
-        Matrix gate = projections.gateOrThrow();
+        Matrix[] all = arguments(projections, dHidden);
         Matrix dUp = made(
                 up.rows(),
                 up.columns(),
-                scope -> new DeviceActivations(scope)
-                        .upGradient(gated, scope.array(gate), scope.array(up), scope.array(dHidden)),
-                arguments);
-        Matrix dGate = made(
-                up.rows(),
-                up.columns(),
-                scope -> new DeviceActivations(scope)
-                        .gateGradient(gated, scope.array(gate), scope.array(up), scope.array(dHidden)),
-                arguments);
-        return Projections.of(dGate, dUp);
+                scope -> new DeviceActivations(scope).upGradient(activation, projections, dHidden),
+                all);
+        return new Projections(
+                projections
+                        .gate()
+                        .map(gate -> made(
+                                gate.rows(),
+                                gate.columns(),
+                                scope -> new DeviceActivations(scope).gateGradient(activation, projections, dHidden),
+                                all)),
+                dUp);
     }
 
     @Override

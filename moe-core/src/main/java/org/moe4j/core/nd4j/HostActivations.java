@@ -2,6 +2,7 @@ package org.moe4j.core.nd4j;
 
 import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Activation;
+import org.moe4j.core.backend.Projections;
 
 /** Activations on stretches of native memory, in double whatever the precision of the memory, and rounded once. */
 final class HostActivations {
@@ -34,6 +35,15 @@ final class HostActivations {
 
     /** Where matching elements of the operands begin; a gate exactly with gated activations. */
     record Stretch(@Nullable Operand gate, Operand up) {
+        /** All elements of some projections, one to a stored row. */
+        static Stretch of(Lease lease, Projections projections) {
+            Operand up = Operand.of(lease.of(projections.up()), 0, 1);
+            return projections
+                    .gate()
+                    .map(gate -> new Stretch(Operand.of(lease.of(gate), 0, 1), up))
+                    .orElseGet(() -> new Stretch(null, up));
+        }
+
         /** The same from a stored row on. */
         Stretch storedRow(long row) {
             return new Stretch(gate == null ? null : gate.storedRow(row), up.storedRow(row));

@@ -2,7 +2,6 @@ package org.moe4j.core.nd4j;
 
 import java.nio.FloatBuffer;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -127,7 +126,7 @@ final class HostKernels implements Kernels {
             Operand left = Operand.of(lease.of(a), 0, a.columns());
             Operand right = Operand.of(lease.of(b), 0, b.columns());
             List<Matrix> y = gradients(groups, a.columns(), b.columns());
-            products.groupedTransA(groups, left, right, false, lease.of(byIndex(y)));
+            products.groupedTransA(groups, left, right, false, lease.of(Lease.byIndex(y)));
             return y;
         }
     }
@@ -156,15 +155,6 @@ final class HostKernels implements Kernels {
             }
         }
         return List.copyOf(products);
-    }
-
-    /** The matrices of a list by their indices. */
-    static Map<Integer, Matrix> byIndex(List<Matrix> matrices) {
-        Map<Integer, Matrix> map = new HashMap<>();
-        for (int i = 0; i < matrices.size(); i++) {
-            map.put(i, matrices.get(i));
-        }
-        return map;
     }
 
     @Override
@@ -233,7 +223,7 @@ final class HostKernels implements Kernels {
     public Matrix activate(Activation activation, Projections projections) {
         Matrix up = projections.up();
         try (Lease lease = new Lease()) {
-            HostActivations.Stretch from = stretch(lease, projections);
+            HostActivations.Stretch from = HostActivations.Stretch.of(lease, projections);
             return filled(
                     up.rows(),
                     up.columns(),
@@ -244,22 +234,13 @@ final class HostKernels implements Kernels {
         }
     }
 
-    /** All elements of the projections, one to a stored row. */
-    private static HostActivations.Stretch stretch(Lease lease, Projections projections) {
-        Operand up = Operand.of(lease.of(projections.up()), 0, 1);
-        return projections
-                .gate()
-                .map(gate -> new HostActivations.Stretch(Operand.of(lease.of(gate), 0, 1), up))
-                .orElseGet(() -> new HostActivations.Stretch(null, up));
-    }
-
     @Override
     public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
         Projections made = new Projections(projections.gate().map(this::like), like(projections.up()));
         try (Lease lease = new Lease()) {
-            HostActivations.Stretch from = stretch(lease, projections);
+            HostActivations.Stretch from = HostActivations.Stretch.of(lease, projections);
             Operand d = Operand.of(lease.of(dHidden), 0, 1);
-            HostActivations.Stretch to = stretch(lease, made);
+            HostActivations.Stretch to = HostActivations.Stretch.of(lease, made);
             rowLoops.forStretches(
                     dHidden,
                     (at, count) -> activations.backward(

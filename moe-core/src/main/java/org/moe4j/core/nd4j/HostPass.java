@@ -77,7 +77,7 @@ final class HostPass implements BankPass {
                 int columns = part.columns(experts.hiddenSize(), experts.intermediateSize());
                 fresh.put(part, kernels.gradients(groups, rows, columns));
             });
-            fresh.forEach((part, matrices) -> into.put(part, HostKernels.byIndex(matrices)));
+            fresh.forEach((part, matrices) -> into.put(part, Lease.byIndex(matrices)));
             return into;
         });
         return new BankGradients(dInput, fresh);

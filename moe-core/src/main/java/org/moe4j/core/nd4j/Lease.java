@@ -29,6 +29,15 @@ final class Lease implements AutoCloseable {
         return buffers;
     }
 
+    /** The matrices of a list by their indices. */
+    static Map<Integer, Matrix> byIndex(List<Matrix> matrices) {
+        Map<Integer, Matrix> map = new HashMap<>();
+        for (int i = 0; i < matrices.size(); i++) {
+            map.put(i, matrices.get(i));
+        }
+        return map;
+    }
+
     /** Memory that ends with the lease. */
     NativeBuffer scratch(long bytes) {
         return keep(NativeBuffer.allocate(bytes, false));
