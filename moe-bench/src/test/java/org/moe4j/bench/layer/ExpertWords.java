@@ -3,7 +3,7 @@ package org.moe4j.bench.layer;
 /**
  * What an expert computes, in the words and numbers of the preset files.
  *
- * @param activation {@code swiglu}, {@code clamped-swiglu}, {@code relu}, {@code relu-squared}, {@code gelu-exact} or
+ * @param activation {@code swiglu}, {@code clamped-swiglu}, {@code silu}, {@code relu}, {@code relu-squared}, {@code gelu-exact} or
  *     {@code gelu-tanh}
  * @param alpha factor in the sigmoid of {@code clamped-swiglu}
  * @param limit where {@code clamped-swiglu} clamps

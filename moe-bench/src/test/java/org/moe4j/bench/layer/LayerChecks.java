@@ -3,9 +3,12 @@ package org.moe4j.bench.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.SplittableRandom;
 import java.util.function.ToDoubleFunction;
+import org.moe4j.bench.layer.LayerCase.Numbers;
 import org.moe4j.bench.layer.TokenwiseRoutes.Routes;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
@@ -13,6 +16,7 @@ import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
 
@@ -41,7 +45,8 @@ final class LayerChecks {
     }
 
     /** Output of forward and apply, and the coefficients, against the definition. */
-    static void outputAndCoefficients(LayerCase c, MoeLayer layer, Backend backend) {
+    static void outputAndCoefficients(LayerCase of, MoeLayer layer, Backend backend) {
+        LayerCase c = LibraryDraws.in(of, backend);
         double[] expected = TokenwiseLayer.output(c);
         double allowed = bound(backend, c) * FiniteDifferences.norm(expected);
         try (Matrix tokens = c.tokens().on(backend);
@@ -55,6 +60,10 @@ final class LayerChecks {
             assertThat(distance(apply.toArray(), inPlainCall))
                     .as("apply of %s", c)
                     .isLessThanOrEqualTo(allowed);
+            double losses = TokenwiseRoutes.losses(c);
+            assertThat(Math.abs(pass.auxiliaryLoss() - losses))
+                    .as("losses of %s", c)
+                    .isLessThanOrEqualTo(bound(backend, c) * Math.max(1, losses));
             coefficients(c, pass, backend);
         }
     }
@@ -103,6 +112,47 @@ final class LayerChecks {
                 .containsAll(c.parameters().keySet())
                 .hasSize(c.parameters().size() + 1);
         return arrays;
+    }
+
+    /**
+     * Gradients of some parameters, drawn by the seed, are added to what is in buffers; and the gradient of the tokens does not
+     * depend on what is wanted.
+     */
+    static void accumulated(LayerCase c, MoeLayer layer, Backend backend, Map<String, double[]> fresh, long seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        Map<String, Matrix> buffers = new LinkedHashMap<>();
+        Map<String, double[]> before = new HashMap<>();
+        c.parameters().forEach((name, value) -> {
+            if (random.nextBoolean()) {
+                Numbers drawn = LayerDraw.normal(random, value.rows(), value.columns(), 1);
+                Matrix buffer = backend.buffer(value.rows(), value.columns());
+                try (Matrix filling = drawn.on(backend)) {
+                    backend.accumulate(1, buffer, 0, filling);
+                }
+                before.put(name, drawn.values());
+                buffers.put(name, buffer);
+            }
+        });
+        try (Parameters into = Parameters.of(buffers);
+                Matrix tokens = c.tokens().on(backend);
+                Matrix dOutput = c.dOutput().on(backend);
+                MoePass pass = layer.forward(tokens, LibraryLayer.context(c));
+                Gradients gradients = pass.backward(dOutput, buffers.keySet(), into)) {
+            pass.output().close();
+            Map<String, double[]> expected = new HashMap<>();
+            before.forEach((name, values) -> expected.put(name, sum(values, fresh.get(name))));
+            Map<String, double[]> actual = new HashMap<>();
+            buffers.keySet().forEach(name -> actual.put(name, into.get(name).toArray()));
+            expected.put("tokens", fresh.get("tokens"));
+            actual.put("tokens", gradients.input().toArray());
+            sameGradients(c, backend, actual, expected);
+        }
+    }
+
+    private static double[] sum(double[] a, double[] b) {
+        double[] sum = a.clone();
+        Plain.add(sum, 0, 1, b);
+        return sum;
     }
 
     /** Gradients of one backend against those of the reference. */

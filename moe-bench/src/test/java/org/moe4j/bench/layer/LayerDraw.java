@@ -5,13 +5,16 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
+import java.util.stream.IntStream;
 import org.moe4j.bench.layer.LayerCase.Numbers;
 import org.moe4j.bench.layer.LayerCase.Routed;
 import org.moe4j.bench.layer.LayerCase.Shared;
 import org.moe4j.bench.layer.LayerCase.Sizes;
 import org.moe4j.bench.layer.LayerCase.Training;
+import org.moe4j.core.reference.ReferenceBackend;
 
 /** Random layers from seeds. */
 final class LayerDraw {
@@ -28,7 +31,34 @@ final class LayerDraw {
             new MergeWords("shared-router", 1, 1, "softmax"),
             new MergeWords("shared-router", 1, 1, "sigmoid"));
 
-    private LayerDraw() {}
+    private static final List<String> LOSSES = List.of(
+            "switch",
+            "flaxformer",
+            "transformers",
+            "megatron",
+            "megatron-sequence",
+            "olmo-core",
+            "olmo-core-instance",
+            "megablocks",
+            "deepseek-batch",
+            "deepseek-sequence",
+            "deepseek-v3",
+            "z-loss",
+            "shazeer-importance",
+            "vmoe-importance");
+
+    private static final List<String> ACTIVATIONS =
+            List.of("swiglu", "swiglu", "clamped-swiglu", "silu", "relu", "relu-squared", "gelu-exact", "gelu-tanh");
+
+    private final long seed;
+    private final SplittableRandom random;
+    private final boolean swiGlu;
+
+    private LayerDraw(long seed, boolean swiGlu) {
+        this.seed = seed;
+        random = new SplittableRandom(seed);
+        this.swiGlu = swiGlu;
+    }
 
     /** The case of a seed, drawn anew until no token is near a tie; {@code excluded} counts the refused draws. */
     static LayerCase of(long seed, int[] excluded) {
@@ -37,9 +67,17 @@ final class LayerDraw {
 
     /** The same with every width in {@code low .. high − 1}. */
     static LayerCase of(long seed, int low, int high, int[] excluded) {
-        SplittableRandom random = new SplittableRandom(seed);
+        return new LayerDraw(seed, false).next(low, high, excluded);
+    }
+
+    /** The case of a seed with plain SwiGLU experts on tokens of full width, and their weights on the output. */
+    static LayerCase ofSwiGlu(long seed, int low, int high) {
+        return new LayerDraw(seed, true).next(low, high, new int[1]);
+    }
+
+    private LayerCase next(int low, int high, int[] excluded) {
         while (true) {
-            LayerCase drawn = draw(seed, random, low, high);
+            LayerCase drawn = LibraryDraws.in(draw(low, high), ReferenceBackend.instance());
             if (TokenwiseLayer.awayFromJumps(drawn)) {
                 return drawn;
             }
@@ -52,14 +90,17 @@ final class LayerDraw {
         return MERGES.get((int) (seed % MERGES.size()));
     }
 
-    private static LayerCase draw(long seed, SplittableRandom random, int low, int high) {
+    private LayerCase draw(int low, int high) {
         int kind = (int) (seed % 20);
         int tokens = kind == 0 ? 0 : kind == 1 ? 1 : random.nextInt(1, 7);
         Sizes sizes = new Sizes(tokens, random.nextInt(low, high), random.nextInt(low, high));
         MergeWords merge = merge(seed);
         RouterDraw.Count count =
                 kind == 2 ? RouterDraw.Count.ONE : kind == 3 ? RouterDraw.Count.ALL : RouterDraw.Count.ANY;
-        RouterWords router = RouterDraw.draw(random, count, merge.presumesUnitWeights(), merge.presumesUnscaled());
+        RouterWords router = RouterDraw.choosing(
+                random,
+                RouterDraw.draw(random, count, merge.presumesUnitWeights(), merge.presumesUnscaled()),
+                merge.presumesUnitWeights());
         List<Integer> widths = new ArrayList<>();
         int branches =
                 switch (merge.convention()) {
@@ -72,32 +113,93 @@ final class LayerDraw {
         for (int i = 0; i < branches; i++) {
             widths.add(random.nextInt(low, high));
         }
-        Shared shared = new Shared(ExpertWords.SWIGLU, List.copyOf(widths));
+        Shared shared = new Shared(kind(), List.copyOf(widths));
         Optional<CapacityWords> capacity =
-                random.nextInt(5) < 2 ? Optional.of(CapacityDraw.draw(random, router)) : Optional.empty();
-        Situation situation = situation(random, tokens);
+                random.nextInt(5) < 2 && router.choosing().fixedCount()
+                        ? Optional.of(CapacityDraw.draw(random, router))
+                        : Optional.empty();
+        Situation situation = situation(random, tokens, router.choosing().ofTwo());
+        Routed routed = routed(router, merge, low, high);
+        NoiseWords noise = noise(random);
         return new LayerCase(
                 "seed " + seed,
                 sizes,
                 router,
-                Routed.SWIGLU,
+                routed,
                 shared,
                 merge,
                 capacity,
-                new Training(NoiseWords.NONE, List.of(), situation, Draws.NONE),
-                parameters(random, 1, sizes, router, Routed.SWIGLU, shared, merge),
+                new Training(noise, losses(random, router, noise, situation), situation, Draws.NONE),
+                parameters(random, 1, sizes, router, routed, shared, merge, noise),
                 normal(random, tokens, sizes.hidden(), 1),
                 normal(random, tokens, sizes.hidden(), 1));
     }
 
-    /** In every other case sequences, one of them perhaps empty. */
-    private static Situation situation(SplittableRandom random, int tokens) {
-        if (random.nextBoolean()) {
+    /** Clamps are near enough that some numbers meet them. */
+    private ExpertWords kind() {
+        if (swiGlu) {
+            return ExpertWords.SWIGLU;
+        }
+        String activation = ACTIVATIONS.get(random.nextInt(ACTIVATIONS.size()));
+        boolean biases = random.nextInt(3) == 0;
+        return activation.equals("clamped-swiglu")
+                ? new ExpertWords(activation, random.nextDouble(0.5, 2), 0.75, random.nextInt(2), biases)
+                : ExpertWords.of(activation, biases);
+    }
+
+    /** In most cases sequences, one of them perhaps empty, padding and a seed. */
+    private static Situation situation(SplittableRandom random, int tokens, boolean drawsExperts) {
+        if (!drawsExperts && random.nextInt(5) == 0) {
             return Situation.PLAIN;
         }
         int first = random.nextInt(0, tokens + 1);
         int second = random.nextInt(first, tokens + 1);
-        return new Situation(List.of(first, second - first, tokens - second), List.of(), OptionalLong.empty());
+        OptionalLong seed =
+                random.nextInt(drawsExperts ? 8 : 4) == 0 ? OptionalLong.empty() : OptionalLong.of(random.nextLong());
+        List<Integer> padding = IntStream.range(0, tokens)
+                .filter(t -> random.nextInt(4) == 0)
+                .boxed()
+                .toList();
+        return new Situation(List.of(first, second - first, tokens - second), padding, seed);
+    }
+
+    private static NoiseWords noise(SplittableRandom random) {
+        double tokens = random.nextInt(4) == 0 ? 0.25 : 0;
+        return switch (random.nextInt(6)) {
+            case 0 -> new NoiseWords("input-jitter", 0.25, tokens);
+            case 1 -> new NoiseWords("fixed-normal", random.nextDouble(0.5, 2), tokens);
+            case 2 -> new NoiseWords("learned-normal", random.nextBoolean() ? 0.01 : 0.5, tokens);
+            default -> new NoiseWords("none", 0, tokens);
+        };
+    }
+
+    private static List<LossWords> losses(
+            SplittableRandom random, RouterWords router, NoiseWords noise, Situation situation) {
+        List<LossWords> losses = new ArrayList<>();
+        if (!router.choosing().fixedCount()) {
+            return losses; // K of a routing is then that of the token with the most experts
+        }
+        boolean ordinary = router.choosing().equals(ChoosingWords.TOP_K)
+                && router.groups().isEmpty()
+                && router.selectionBias().isEmpty();
+        if (noise.addsToLogits() && situation.noiseSeed().isPresent() && ordinary && random.nextBoolean()) {
+            losses.add(new LossWords("shazeer-load", random.nextDouble(0.5, 2)));
+            losses.add(new LossWords("vmoe-load", random.nextDouble(0.5, 2)));
+        }
+        for (int left = random.nextInt(3); left > 0; left--) {
+            losses.add(new LossWords(LOSSES.get(random.nextInt(LOSSES.size())), random.nextDouble(0.5, 2)));
+        }
+        return losses;
+    }
+
+    private Routed routed(RouterWords router, MergeWords merge, int low, int high) {
+        if (swiGlu) {
+            return Routed.SWIGLU;
+        }
+        OptionalInt latent = random.nextInt(4) == 0 ? OptionalInt.of(random.nextInt(low, high)) : OptionalInt.empty();
+        boolean one = router.topK() == 1 && !router.choosing().rule().equals("expert-choice");
+        boolean weighsInput = one && !merge.presumesUnitWeights() && random.nextBoolean();
+        return new Routed(kind(), latent, weighsInput ? "input" : "output");
     }
 
     /** Random parameters of a layer, under the names of the library; the router's weight with the given deviation. */
@@ -108,12 +210,16 @@ final class LayerDraw {
             RouterWords router,
             Routed routed,
             Shared shared,
-            MergeWords merge) {
+            MergeWords merge,
+            NoiseWords noise) {
         Map<String, Numbers> parameters = new LinkedHashMap<>();
         int d = sizes.hidden();
         parameters.put("router.weight", normal(random, router.experts(), d, deviation));
         if (router.logitBias()) {
             parameters.put("router.bias", normal(random, 1, router.experts(), 1));
+        }
+        if (noise.learned()) {
+            parameters.put("router.noise", normal(random, router.experts(), d, deviation));
         }
         int latent = routed.latent().orElse(d);
         if (routed.latent().isPresent()) {

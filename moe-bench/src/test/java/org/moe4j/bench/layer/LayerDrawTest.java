@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.moe4j.bench.layer.CapacityWords.Rows;
@@ -23,8 +24,8 @@ class LayerDrawTest {
             countSelection(c);
         }
         assertThat(seen)
-                .hasSize(76)
-                .allSatisfy((kind, number) -> assertThat(number).as(kind).isGreaterThanOrEqualTo(5));
+                .hasSize(128)
+                .allSatisfy((kind, number) -> assertThat(number).as(kind).isGreaterThanOrEqualTo(8));
         assertThat(excluded[0]).as("draws refused for being near a tie").isLessThan(LayerGradientTest.CASES);
     }
 
@@ -43,7 +44,39 @@ class LayerDrawTest {
         count("D not a multiple of 8", s.hidden() % 8 != 0);
         count("F not a multiple of 8", s.width() % 8 != 0);
         count("capacity", c.capacity().isPresent());
+        count("routed experts of " + c.routed().kind().activation(), true);
+        count("routed experts with biases", c.routed().kind().biases());
+        if (List.of("relu", "relu-squared", "clamped-swiglu")
+                .contains(c.routed().kind().activation())) {
+            count("numbers beyond a kink of " + c.routed().kind().activation(), TokenwiseLayer.beyondKinks(c));
+        }
+        if (!c.shared().widths().isEmpty()) {
+            count("shared experts of " + c.shared().kind().activation(), true);
+            count("shared experts with biases", c.shared().kind().biases());
+        }
+        count("latent experts", c.routed().latent().isPresent());
+        count("weights on the " + c.routed().weightPlace(), true);
+        count("choosing by " + c.router().choosing().rule(), true);
+        Draws draws = c.training().draws();
+        count("jittered router", draws.routerFactors().length > 0);
+        if (c.training().noise().addsToLogits()) {
+            count("noise " + c.training().noise().kind(), draws.logitNoise().length > 0);
+        }
+        count("second expert left out", Arrays.stream(draws.second()).anyMatch(second -> second < 0));
+        count(
+                "token without experts",
+                TokenwiseRoutes.choices(c).stream().anyMatch(choice -> choice.experts().length == 0));
+        count("jittered tokens", c.training().draws().tokenFactors().length > 0);
+        count(
+                "jitter in a call without a seed",
+                c.training().noise().tokenEpsilon() > 0
+                        && c.training().situation().noiseSeed().isEmpty());
         c.capacity().ifPresent(words -> countCapacity(c, words));
+        c.training().losses().forEach(words -> count("loss " + words.formula(), true));
+        count(
+                "padding",
+                !c.training().losses().isEmpty()
+                        && !c.training().situation().padding().isEmpty());
         count("without shared expert", c.shared().widths().isEmpty());
         count("several shared experts", c.shared().widths().size() > 1);
         count(c.merge().toString(), true);

@@ -1,5 +1,6 @@
 package org.moe4j.bench.layer;
 
+import java.util.Map;
 import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -12,7 +13,7 @@ import org.moe4j.core.reference.ReferenceBackend;
  */
 class LayerGradientTest {
     /** Seeds 0 … CASES − 1. */
-    static final int CASES = 480;
+    static final int CASES = 640;
 
     static LongStream seeds() {
         Long replay = Long.getLong("moe.seed");
@@ -25,7 +26,9 @@ class LayerGradientTest {
         LayerCase c = LayerDraw.of(seed, new int[1]);
         ReferenceBackend backend = ReferenceBackend.instance();
         try (MoeLayer layer = LibraryLayer.of(c, backend)) {
-            LayerChecks.gradientsByDifferences(c, LayerChecks.gradients(c, layer, backend));
+            Map<String, double[]> gradients = LayerChecks.gradients(c, layer, backend);
+            LayerChecks.gradientsByDifferences(c, gradients);
+            LayerChecks.accumulated(c, layer, backend, gradients, seed);
         }
     }
 }

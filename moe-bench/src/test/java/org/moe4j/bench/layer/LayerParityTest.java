@@ -37,7 +37,9 @@ class LayerParityTest {
         try (MoeLayer layer = LibraryLayer.of(c, backend);
                 MoeLayer defining = LibraryLayer.of(c, reference)) {
             Map<String, double[]> expected = LayerChecks.gradients(c, defining, reference);
-            LayerChecks.sameGradients(c, backend, LayerChecks.gradients(c, layer, backend), expected);
+            Map<String, double[]> gradients = LayerChecks.gradients(c, layer, backend);
+            LayerChecks.sameGradients(c, backend, gradients, expected);
+            LayerChecks.accumulated(c, layer, backend, gradients, seed);
         }
     }
 }

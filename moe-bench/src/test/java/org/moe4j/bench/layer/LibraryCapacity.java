@@ -24,7 +24,7 @@ final class LibraryCapacity {
                 .withUnserved(constant(UnservedTokens.class, words.unserved()));
     }
 
-    private static RowLimit rows(Rows rows) {
+    static RowLimit rows(Rows rows) {
         if (rows.fixed() > 0) {
             return RowLimit.rows(rows.fixed());
         }
@@ -36,7 +36,7 @@ final class LibraryCapacity {
                 .withZeroRows(constant(ZeroRows.class, rows.zeroRows()));
     }
 
-    private static CapacityScope scope(String word) {
+    static CapacityScope scope(String word) {
         return switch (word) {
             case "batch" -> CapacityScope.batch();
             case "sequences" -> CapacityScope.sequences();

@@ -5,18 +5,20 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.moe4j.bench.layer.RouterWords.Groups;
 import org.moe4j.bench.layer.RouterWords.Weighing;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.Experts;
-import org.moe4j.core.expert.SwiGluExperts;
-import org.moe4j.core.expert.SwiGluWeights;
+import org.moe4j.core.layer.LatentProjections;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.OutputMerge;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.layer.RowMask;
 import org.moe4j.core.layer.SharedBranch;
+import org.moe4j.core.layer.TokenJitter;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.GatedMerge;
@@ -30,6 +32,7 @@ import org.moe4j.router.Renormalization.EpsilonPlace;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.RouterPrecision;
 import org.moe4j.router.ScoreFunction;
+import org.moe4j.router.SecondExpert;
 import org.moe4j.router.SelectionBias;
 import org.moe4j.router.TopKRouter;
 
@@ -40,11 +43,13 @@ final class LibraryLayer {
     private LibraryLayer() {}
 
     static MoeLayer of(LayerCase c, Backend backend) {
-        List<SwiGluWeights> bank = new ArrayList<>();
-        for (int e = 0; e < c.router().experts(); e++) {
-            bank.add(expert(c, backend, "experts." + e));
-        }
-        MoeLayer layer = MoeLayer.of(router(c, backend), SwiGluExperts.of(bank));
+        List<String> names = IntStream.range(0, c.router().experts())
+                .mapToObj(e -> "experts." + e)
+                .toList();
+        MoeLayer layer = bare(c, backend, LibraryExperts.of(c.routed().kind(), c, names, backend));
+        layer = c.routed().weighsInput() ? layer.withWeightPlace(WeightPlace.INPUT) : layer;
+        double epsilon = c.training().noise().tokenEpsilon();
+        layer = epsilon > 0 ? layer.withTokenJitter(new TokenJitter(epsilon)) : layer;
         layer = c.capacity().isPresent()
                 ? layer.withCapacity(LibraryCapacity.of(c.capacity().get()))
                 : layer;
@@ -53,9 +58,18 @@ final class LibraryLayer {
         }
         List<Experts> shared = new ArrayList<>();
         for (int i = 0; i < c.shared().widths().size(); i++) {
-            shared.add(SwiGluExperts.of(List.of(expert(c, backend, "shared." + i))));
+            shared.add(LibraryExperts.of(c.shared().kind(), c, List.of("shared." + i), backend));
         }
         return layer.withShared(new SharedBranch(shared, merge(c, backend)));
+    }
+
+    private static MoeLayer bare(LayerCase c, Backend backend, Experts experts) {
+        if (c.routed().latent().isEmpty()) {
+            return MoeLayer.of(router(c, backend), experts);
+        }
+        Matrix down = c.parameters().get("latent.down").on(backend);
+        Matrix up = c.parameters().get("latent.up").on(backend);
+        return MoeLayer.of(router(c, backend), experts, LatentProjections.of(down, up));
     }
 
     /** What the library is told of a call beside the tokens. */
@@ -74,13 +88,6 @@ final class LibraryLayer {
         return Parameters.of(matrices);
     }
 
-    private static SwiGluWeights expert(LayerCase c, Backend backend, String prefix) {
-        return new SwiGluWeights(
-                c.parameters().get(prefix + ".gate").on(backend),
-                c.parameters().get(prefix + ".up").on(backend),
-                c.parameters().get(prefix + ".down").on(backend));
-    }
-
     private static TopKRouter router(LayerCase c, Backend backend) {
         RouterWords words = c.router();
         RouterConfig config = config(words);
@@ -89,6 +96,9 @@ final class LibraryLayer {
                 ? TopKRouter.of(
                         config, weight, c.parameters().get("router.bias").on(backend))
                 : TopKRouter.of(config, weight);
+        router = LibraryNoise.on(router, c, backend)
+                .withLosses(
+                        c.training().losses().stream().map(LibraryLosses::of).toList());
         return words.selectionBias().isEmpty() ? router : router.withSelectionBias(bias(words));
     }
 
@@ -100,7 +110,7 @@ final class LibraryLayer {
     private static RouterConfig config(RouterWords words) {
         return RouterConfig.topK(words.experts(), words.topK())
                 .withScore(score(words))
-                .withSelection(words.groups().map(LibraryLayer::selection).orElse(new ExpertSelection.PlainTopK()))
+                .withSelection(selection(words))
                 .withSelectionBias(!words.selectionBias().isEmpty())
                 .withLogitBias(words.logitBias())
                 .withRenormalization(renormalization(words.weighing()))
@@ -117,7 +127,24 @@ final class LibraryLayer {
         };
     }
 
-    private static ExpertSelection selection(Groups groups) {
+    private static ExpertSelection selection(RouterWords words) {
+        ChoosingWords choosing = words.choosing();
+        return switch (choosing.rule()) {
+            case "top-k" -> words.groups().map(LibraryLayer::groupLimited).orElse(new ExpertSelection.PlainTopK());
+            case "top-two-all" -> new ExpertSelection.TopTwo(new SecondExpert.All());
+            case "top-two-random" -> new ExpertSelection.TopTwo(new SecondExpert.Random(choosing.number()));
+            case "top-two-sampled" -> new ExpertSelection.TopTwo(new SecondExpert.Sampled());
+            case "sinkhorn" -> new ExpertSelection.Sinkhorn(choosing.number(), 1000);
+            case "expert-choice" -> {
+                CapacityWords rows = choosing.rows().orElseThrow();
+                yield new ExpertSelection.ExpertChoice(
+                        LibraryCapacity.rows(rows.rows()), LibraryCapacity.scope(rows.scope()));
+            }
+            default -> throw new IllegalArgumentException("choosing " + choosing);
+        };
+    }
+
+    private static ExpertSelection groupLimited(Groups groups) {
         GroupScore score;
         if (groups.score().startsWith(SUM_OF_TOP)) {
             score = new GroupScore.SumOfBest(Integer.parseInt(groups.score().substring(SUM_OF_TOP.length())));

@@ -1,6 +1,7 @@
 package org.moe4j.bench.layer;
 
 import java.util.Arrays;
+import java.util.stream.DoubleStream;
 import org.moe4j.bench.layer.LayerCase.Numbers;
 
 /** The sums that definitions are made of. */
@@ -26,6 +27,12 @@ final class Plain {
         for (int i = 0; i < values.length; i++) {
             into[at + i] += factor * values[i];
         }
+    }
+
+    static double[] softmax(double[] logits) {
+        double[] powers = DoubleStream.of(logits).map(StrictMath::exp).toArray();
+        double sum = DoubleStream.of(powers).sum();
+        return DoubleStream.of(powers).map(power -> power / sum).toArray();
     }
 
     /** Φ, the probability that a standard normal number is below x. */

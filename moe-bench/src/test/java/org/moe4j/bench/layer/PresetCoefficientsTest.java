@@ -29,6 +29,8 @@ class PresetCoefficientsTest {
     private enum Mass {
         /** Weights are renormalised. */
         ONE,
+        /** {@code m/(m + 1e-9)}, m as below. */
+        NEARLY_ONE,
         /** m_K, the softmax over all experts summed over the selected: below 1, and different from token to token. */
         SELECTED
     }
@@ -70,6 +72,13 @@ class PresetCoefficientsTest {
         line("megatron-kimi-k2", 2.827, Mass.ONE, Shared.ONE, "moe-router-topk-scaling-factor 2.827");
         line("megatron-nemotron-3-nano", 2.5, Mass.ONE, Shared.ONE, "moe-router-topk-scaling-factor 2.5");
         line("megatron-nemotron-3-super", 5, Mass.ONE, Shared.ONE, "moe-router-topk-scaling-factor 5.0");
+        line("megatron-nemotron-3-ultra", 5, Mass.ONE, Shared.ONE, "moe-router-topk-scaling-factor 5.0");
+        line("gpt-oss-20b", 1, Mass.ONE, Shared.NONE, "softmax of the four");
+        line("gpt-oss-120b", 1, Mass.ONE, Shared.NONE, "softmax of the four");
+        line("switch-base-128", 1, Mass.SELECTED, Shared.NONE, "the probability of the one");
+        line("gshard-512", 1, Mass.NEARLY_ONE, Shared.NONE, "g1 and g2 by g1 + g2 + 1e-9");
+        line("v-moe-s32-last2", 1, Mass.SELECTED, Shared.NONE, "probabilities as they are");
+        line("shazeer-2017", 1, Mass.ONE, Shared.NONE, "softmax of the two");
         line("megatron-core", 1, Mass.ONE, Shared.NONE, "softmax of the selected logits");
         line("megatron-core-pre-softmax", 1, Mass.SELECTED, Shared.NONE, "moe_router_pre_softmax");
         line("megablocks-moe", 1, Mass.SELECTED, Shared.NONE, "moe_normalize_expert_weights is None");
@@ -101,6 +110,7 @@ class PresetCoefficientsTest {
                     sum += pass.coefficients().routed(t, rank);
                 }
                 double mass = line.mass() == Mass.ONE ? 1 : selectedMass(c, t);
+                mass = line.mass() == Mass.NEARLY_ONE ? mass / (mass + 1e-9) : mass;
                 assertThat(sum)
                         .as("routed sum of token %d: %s", t, line.reason())
                         .isCloseTo(line.factor() * mass, within(ROUNDING * sum));

@@ -3,9 +3,11 @@ package org.moe4j.bench.layer;
 import java.util.List;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.Experts;
-import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.expert.FeedForwardExperts;
+import org.moe4j.core.layer.LatentProjections;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.parameter.Parameters;
@@ -29,11 +31,21 @@ final class PresetLayer {
         try (MoeLayer layer = withShared(
                         preset,
                         backend,
-                        MoeLayer.of(router, SwiGluExperts.random(ExpertShape.routed(preset), backend, 2))
+                        routed(preset, router, backend)
+                                .withWeightPlace(WeightPlace.from(preset))
                                 .withCapacity(Capacity.from(preset)));
                 Parameters parameters = LibraryLayer.parameters(c, backend)) {
             return layer.withParameters(parameters);
         }
+    }
+
+    private static MoeLayer routed(Preset preset, TopKRouter router, Backend backend) {
+        Experts experts = FeedForwardExperts.random(ExpertShape.routed(preset), backend, 2);
+        int width = ExpertShape.tokenWidth(preset);
+        int latent = experts.shape().hiddenSize();
+        return latent == width
+                ? MoeLayer.of(router, experts)
+                : MoeLayer.of(router, experts, LatentProjections.random(width, latent, backend, 5));
     }
 
     private static MoeLayer withShared(Preset preset, Backend backend, MoeLayer layer) {
@@ -41,7 +53,7 @@ final class PresetLayer {
             return layer;
         }
         List<Experts> shared = ExpertShape.shared(preset).stream()
-                .map(shape -> (Experts) SwiGluExperts.random(shape, backend, 3))
+                .map(shape -> (Experts) FeedForwardExperts.random(shape, backend, 3))
                 .toList();
         return layer.withShared(new SharedBranch(shared, MergeConvention.from(preset, backend, 4)));
     }

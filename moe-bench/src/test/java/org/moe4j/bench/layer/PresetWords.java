@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Properties;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -53,13 +54,14 @@ final class PresetWords {
 
     private LayerCase read(String name, Sizes sizes) {
         SplittableRandom random = new SplittableRandom(name.hashCode());
-        Shared shared = new Shared(ExpertWords.SWIGLU, shared(sizes.width()));
+        ExpertWords kind = kind();
+        Shared shared = new Shared(kind, shared(sizes.width()));
+        Routed routed = routed(kind, sizes.hidden());
         RouterWords router = router(random);
         MergeWords merge = merge();
         Optional<CapacityWords> capacity = capacity();
-        number("experts.hiddenSize", 0);
         unread.keySet().removeAll(FOR_PEOPLE);
-        unread.keySet().removeIf(key -> key.startsWith("losses.")); // for training: no output depends on them
+        unread.keySet().removeIf(key -> key.startsWith("losses.") || key.startsWith("noise.")); // of training
         if (!unread.isEmpty()) {
             throw new IllegalStateException("keys of preset " + name + " without a meaning: " + unread);
         }
@@ -67,28 +69,33 @@ final class PresetWords {
                 name,
                 new Sizes(0, sizes.hidden(), sizes.width()),
                 router,
-                Routed.SWIGLU,
+                routed,
                 shared,
                 merge,
                 capacity,
                 Training.NONE,
                 LayerDraw.parameters(
-                        random, 1 / Math.sqrt(sizes.hidden()), sizes, router, Routed.SWIGLU, shared, merge),
+                        random, 1 / Math.sqrt(sizes.hidden()), sizes, router, routed, shared, merge, NoiseWords.NONE),
                 new Numbers(0, sizes.hidden(), new double[0]),
                 new Numbers(0, sizes.hidden(), new double[0]));
+        double alike = capacity.isEmpty() ? 0 : router.experts() < 100 ? 1 : 3;
+        Numbers common = LayerDraw.normal(random, 1, sizes.hidden(), alike);
         double[] tokens = new double[sizes.tokens() * sizes.hidden()];
         for (int t = 0; t < sizes.tokens(); t++) {
-            System.arraycopy(token(random, empty), 0, tokens, t * sizes.hidden(), sizes.hidden());
+            System.arraycopy(token(random, empty, common), 0, tokens, t * sizes.hidden(), sizes.hidden());
         }
         return empty.with(
                 new Numbers(sizes.tokens(), sizes.hidden(), tokens),
                 LayerDraw.normal(random, sizes.tokens(), sizes.hidden(), 1));
     }
 
-    /** A token that is away from ties. */
-    private static double[] token(SplittableRandom random, LayerCase empty) {
+    /** A token that is away from ties, near what all have in common where a capacity is to drop some. */
+    private static double[] token(SplittableRandom random, LayerCase empty, Numbers common) {
         while (true) {
             Numbers drawn = LayerDraw.normal(random, 1, empty.sizes().hidden(), 1);
+            for (int i = 0; i < drawn.columns(); i++) {
+                drawn.values()[i] = (float) (drawn.values()[i] + common.values()[i]);
+            }
             if (TokenwiseLayer.awayFromJumps(empty.with(drawn, drawn))) {
                 return drawn.values();
             }
@@ -115,6 +122,25 @@ final class PresetWords {
                 word("router.precision", "backend"));
     }
 
+    private ExpertWords kind() {
+        return new ExpertWords(
+                word("experts.activation", "swiglu"),
+                number("experts.activation.alpha", 1),
+                number("experts.activation.limit", Double.POSITIVE_INFINITY),
+                number("experts.activation.offset", 0),
+                flag("experts.biases"));
+    }
+
+    /** The latent size in the ratio to the hidden one that the file gives. */
+    private Routed routed(ExpertWords kind, int hidden) {
+        double full = number("experts.hiddenSize", 0);
+        double latent = number("experts.latentSize", 0);
+        OptionalInt scaled = latent == 0
+                ? OptionalInt.empty()
+                : OptionalInt.of((int) Math.max(1, Math.round(latent / full * hidden)));
+        return new Routed(kind, scaled, word("experts.weightPlace", "output"));
+    }
+
     private static List<Double> bias(SplittableRandom random, int experts) {
         return IntStream.range(0, experts)
                 .mapToObj(e -> (double) (float) random.nextDouble(-0.5, 0.5))
@@ -122,7 +148,9 @@ final class PresetWords {
     }
 
     private Optional<Groups> groups() {
-        if (word("router.selection", "plain").equals("plain")) {
+        String selection = word("router.selection", "plain");
+        if (!selection.equals("group-limited")) {
+            secondExpert(selection);
             return Optional.empty();
         }
         return Optional.of(new Groups(
@@ -130,6 +158,15 @@ final class PresetWords {
                 (int) number("router.selection.keptGroups", 0),
                 word("router.selection.groupScore", ""),
                 word("router.selection.closedGroups", "minus-infinity")));
+    }
+
+    /** What is left to chance is certain in a call without a seed. */
+    private void secondExpert(String selection) {
+        word("router.selection.secondExpert", "all");
+        number("router.selection.threshold", 0);
+        if (!selection.equals("plain") && !selection.equals("top-two")) {
+            throw new IllegalStateException("selection " + selection + " without a meaning");
+        }
     }
 
     /** Widths of the shared experts, in the ratio to the routed ones that the file gives: kept apart, or as one. */

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
+import org.moe4j.bench.layer.CapacityWords.Rows;
 import org.moe4j.bench.layer.RouterWords.Groups;
 import org.moe4j.bench.layer.RouterWords.Weighing;
 
@@ -33,6 +34,43 @@ final class RouterDraw {
      */
     static RouterWords draw(SplittableRandom random, Count count, boolean unit, boolean unscaled) {
         return new RouterDraw(random).router(count, unit, unscaled);
+    }
+
+    /** In two of five cases another way to choose, where the router allows one. */
+    static RouterWords choosing(SplittableRandom random, RouterWords words, boolean unit) {
+        boolean plain = words.groups().isEmpty() && !words.weighing().place().equals("floor");
+        if (!plain || random.nextInt(5) > 2) {
+            return words;
+        }
+        return switch (random.nextInt(7)) {
+            case 0, 1, 2 -> words.topK() > 1 ? words.withTopK(2).with(ofTwo(random, unit)) : words;
+            case 3 ->
+                words.withSelectionBias(List.of())
+                        .with(ChoosingWords.of("sinkhorn", random.nextBoolean() ? 1e-4 : 1e-2));
+            default -> unit ? words : words.withSelectionBias(List.of()).with(expertChoice(random));
+        };
+    }
+
+    private static ChoosingWords ofTwo(SplittableRandom random, boolean unit) {
+        return switch (random.nextInt(unit ? 2 : 5)) {
+            case 0 -> ChoosingWords.of("top-two-all", 0);
+            case 1 -> ChoosingWords.of("top-two-sampled", 0);
+            default -> ChoosingWords.of("top-two-random", random.nextBoolean() ? 1 : 4);
+        };
+    }
+
+    private static ChoosingWords expertChoice(SplittableRandom random) {
+        Rows rows = new Rows(
+                0,
+                random.nextDouble(0.3, 1.2),
+                random.nextBoolean() ? "assignments" : "tokens",
+                random.nextBoolean() ? "up" : "half-even",
+                1,
+                1,
+                "no-limit");
+        String scope = random.nextBoolean() ? "batch" : random.nextBoolean() ? "3" : "sequences";
+        return new ChoosingWords(
+                "expert-choice", 0, Optional.of(new CapacityWords(rows, scope, "position", "unchanged", "zero")));
     }
 
     private RouterWords router(Count count, boolean unit, boolean unscaled) {

@@ -24,7 +24,34 @@ record RouterWords(
         boolean logitBias,
         Weighing weighing,
         double scale,
-        String precision) {
+        String precision,
+        ChoosingWords choosing) {
+
+    /** A router that chooses the K largest. */
+    RouterWords(
+            int experts,
+            int topK,
+            String score,
+            double scoreEpsilon,
+            Optional<Groups> groups,
+            List<Double> selectionBias,
+            boolean logitBias,
+            Weighing weighing,
+            double scale,
+            String precision) {
+        this(
+                experts,
+                topK,
+                score,
+                scoreEpsilon,
+                groups,
+                selectionBias,
+                logitBias,
+                weighing,
+                scale,
+                precision,
+                ChoosingWords.TOP_K);
+    }
 
     /**
      * Groups of neighbouring experts.
@@ -68,25 +95,48 @@ record RouterWords(
     }
 
     RouterWords withoutSelectionBias() {
-        return new RouterWords(
-                experts, topK, score, scoreEpsilon, groups, List.of(), logitBias, weighing, scale, precision);
+        return with(groups, List.of(), choosing);
     }
 
     RouterWords withSelectionBias(List<Double> bias) {
-        return new RouterWords(experts, topK, score, scoreEpsilon, groups, bias, logitBias, weighing, scale, precision);
+        return with(groups, bias, choosing);
     }
 
     RouterWords withoutGroups() {
+        return with(Optional.empty(), selectionBias, choosing);
+    }
+
+    RouterWords withTopK(int count) {
+        return new RouterWords(
+                experts,
+                count,
+                score,
+                scoreEpsilon,
+                groups,
+                selectionBias,
+                logitBias,
+                weighing,
+                scale,
+                precision,
+                choosing);
+    }
+
+    RouterWords with(ChoosingWords other) {
+        return with(groups, selectionBias, other);
+    }
+
+    private RouterWords with(Optional<Groups> itsGroups, List<Double> bias, ChoosingWords itsChoosing) {
         return new RouterWords(
                 experts,
                 topK,
                 score,
                 scoreEpsilon,
-                Optional.empty(),
-                selectionBias,
+                itsGroups,
+                bias,
                 logitBias,
                 weighing,
                 scale,
-                precision);
+                precision,
+                itsChoosing);
     }
 }

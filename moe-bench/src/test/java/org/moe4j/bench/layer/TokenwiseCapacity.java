@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import org.moe4j.bench.layer.TokenwiseRouter.Choice;
 
 /** Which assignments a limit keeps, one after another: no code of the library is used. */
@@ -33,26 +34,31 @@ final class TokenwiseCapacity {
      */
     static boolean[][] kept(CapacityWords words, List<Choice> choices, int experts, List<Integer> sequences) {
         TokenwiseCapacity capacity = new TokenwiseCapacity(words, choices, experts);
-        int from = 0;
-        for (int group = 0; from < choices.size(); group++) {
-            int to = from + capacity.size(group, choices.size() - from, sequences);
-            capacity.fill(from, to);
-            from = to;
-        }
+        groups(words, choices.size(), sequences).forEach(capacity::fill);
         return capacity.kept;
     }
 
-    private int size(int group, int left, List<Integer> sequences) {
-        return switch (words.scope()) {
-            case "batch" -> left;
-            case "sequences" -> sequences.isEmpty() ? left : sequences.get(group);
-            default -> Math.min(left, Integer.parseInt(words.scope()));
-        };
+    /** The tokens of each group. */
+    static List<List<Integer>> groups(CapacityWords words, int tokens, List<Integer> sequences) {
+        List<List<Integer>> groups = new ArrayList<>();
+        int from = 0;
+        while (from < tokens) {
+            int left = tokens - from;
+            int size =
+                    switch (words.scope()) {
+                        case "batch" -> left;
+                        case "sequences" -> sequences.isEmpty() ? left : sequences.get(groups.size());
+                        default -> Math.min(left, Integer.parseInt(words.scope()));
+                    };
+            groups.add(IntStream.range(from, from + size).boxed().toList());
+            from += size;
+        }
+        return groups;
     }
 
-    private void fill(int from, int to) {
-        List<Assignment> all = inOrder(from, to);
-        double rows = rows(words.rows(), to - from, all.size());
+    private void fill(List<Integer> group) {
+        List<Assignment> all = inOrder(group);
+        double rows = rows(words.rows(), group.size(), all.size(), experts);
         int[] taken = new int[experts];
         for (Assignment next : all) {
             int expert = choices.get(next.token()).experts()[next.rank()];
@@ -63,7 +69,8 @@ final class TokenwiseCapacity {
         }
     }
 
-    private double rows(CapacityWords.Rows limit, int tokens, int assignments) {
+    /** Rows of an expert. */
+    static double rows(CapacityWords.Rows limit, int tokens, int assignments, int experts) {
         if (limit.fixed() > 0) {
             return limit.fixed();
         }
@@ -90,9 +97,9 @@ final class TokenwiseCapacity {
         return Math.ceil(whole / limit.multipleOf()) * limit.multipleOf();
     }
 
-    private List<Assignment> inOrder(int from, int to) {
+    private List<Assignment> inOrder(List<Integer> group) {
         List<Assignment> all = new ArrayList<>();
-        for (int t = from; t < to; t++) {
+        for (int t : group) {
             for (int rank = 0; rank < choices.get(t).experts().length; rank++) {
                 all.add(new Assignment(t, rank));
             }

@@ -73,6 +73,7 @@ final class TokenwiseExpert {
 
     private double activated(double up) {
         return switch (words.activation()) {
+            case "silu" -> up * sigmoid(up);
             case "relu" -> Math.max(0, up);
             case "relu-squared" -> Math.max(0, up) * Math.max(0, up);
             case "gelu-exact" -> up * Plain.normal(up);

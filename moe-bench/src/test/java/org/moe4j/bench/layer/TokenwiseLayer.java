@@ -38,6 +38,19 @@ final class TokenwiseLayer {
         return gap;
     }
 
+    /** Whether a number of some routed expert is beyond a kink of its activation. */
+    static boolean beyondKinks(LayerCase c) {
+        double[][] weights = TokenwiseRoutes.of(c).weights();
+        boolean beyond = false;
+        for (int t = 0; t < weights.length; t++) {
+            double[] x = TokenwiseRoutes.token(c, t);
+            for (int e = 0; e < weights[t].length; e++) {
+                beyond |= weights[t][e] != 0 && expert(c, e).beyondKink(input(c, x, weights[t][e]));
+            }
+        }
+        return beyond;
+    }
+
     /** Output of the layer, T·D numbers. */
     static double[] output(LayerCase c) {
         return output(c, TokenwiseRoutes.of(c));
@@ -101,7 +114,7 @@ final class TokenwiseLayer {
         double factor = TokenwiseMerge.routedFactor(c);
         for (double[] token : r) {
             for (int e = 0; e < token.length; e++) {
-                token[e] *= factor;
+                token[e] = c.routed().weighsInput() ? factor * Math.signum(token[e]) : factor * token[e];
             }
         }
         return r;

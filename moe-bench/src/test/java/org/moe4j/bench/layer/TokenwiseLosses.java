@@ -1,6 +1,5 @@
 package org.moe4j.bench.layer;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
@@ -37,7 +36,16 @@ final class TokenwiseLosses {
             List<double[]> clean,
             List<double[]> deviations,
             List<List<Integer>> sequences,
-            List<Integer> valid) {}
+            List<Integer> valid) {
+
+        /** Valid tokens of each sequence that has any. */
+        List<List<Integer>> validSequences() {
+            return sequences.stream()
+                    .map(tokens -> tokens.stream().filter(valid::contains).toList())
+                    .filter(tokens -> !tokens.isEmpty())
+                    .toList();
+        }
+    }
 
     /** The sum of some losses. */
     static double value(List<LossWords> losses, Seen seen) {
@@ -59,7 +67,7 @@ final class TokenwiseLosses {
             case "megatron-sequence" -> megatronSequence();
             case "olmo-core" -> ofK(seen.valid(), this::chosen, this::unitScores);
             case "olmo-core-instance" -> olmoCoreInstance();
-            case "deepseek-batch" -> ofK(seen.valid(), this::chosen, this::scores);
+            case "deepseek-batch", "megablocks" -> ofK(seen.valid(), this::chosen, this::scores);
             case "deepseek-sequence" -> meanOfSequences(tokens -> ofK(tokens, this::chosen, this::scores));
             case "deepseek-v3" -> meanOfSequences(tokens -> ofK(tokens, this::freshScores, this::unitScores));
             case "z-loss" ->
@@ -95,27 +103,27 @@ final class TokenwiseLosses {
         return sum;
     }
 
-    /** Valid tokens of each sequence that has any. */
     private List<List<Integer>> sequences() {
-        List<List<Integer>> sequences = new ArrayList<>();
-        for (List<Integer> tokens : seen.sequences()) {
-            List<Integer> valid = tokens.stream().filter(seen.valid()::contains).toList();
-            if (!valid.isEmpty()) {
-                sequences.add(valid);
-            }
-        }
-        return sequences;
+        return seen.validSequences();
     }
 
     private double meanOfSequences(ToDoubleFunction<List<Integer>> formula) {
         return sequences().stream().mapToDouble(formula).average().orElse(0);
     }
 
-    /** {@code E/(K·S²)·Σ_e c_e·Σ_t u_te} with S the mean length of the sequences, and the mean over them. */
+    /**
+     * {@code E/(K·S²)·Σ_e c_e·Σ_t u_te} with S the mean number of tokens of a sequence that count, and the mean over sequences, of which
+     * one is all padding perhaps.
+     */
     private double megatronSequence() {
-        double length = (double) seen.valid().size() / sequences().size();
-        return meanOfSequences(tokens ->
-                ofK(tokens, this::freshScores, this::unitScores) * tokens.size() * tokens.size() / (length * length));
+        long batch =
+                seen.sequences().stream().filter(tokens -> !tokens.isEmpty()).count();
+        double length = (double) seen.valid().size() / batch;
+        double sum = 0;
+        for (List<Integer> tokens : sequences()) {
+            sum += ofK(tokens, this::freshScores, this::unitScores) * tokens.size() * tokens.size() / (length * length);
+        }
+        return sum / batch;
     }
 
     /** {@code E/K·Σ_b Σ_e P_be·c_be / T}, P_be the mean over the sequence b. */
@@ -146,10 +154,7 @@ final class TokenwiseLosses {
     }
 
     private double[] softmax(int token) {
-        double[] powers =
-                DoubleStream.of(seen.logits().get(token)).map(StrictMath::exp).toArray();
-        double sum = DoubleStream.of(powers).sum();
-        return DoubleStream.of(powers).map(power -> power / sum).toArray();
+        return Plain.softmax(seen.logits().get(token));
     }
 
     private double[] first(int token) {
@@ -180,15 +185,19 @@ final class TokenwiseLosses {
         TokenwiseLosses room = new TokenwiseLosses(seen);
         double gap = Double.POSITIVE_INFINITY;
         for (int t = 0; !losses.isEmpty() && t < seen.logits().size(); t++) {
-            double[] sorted = room.scores(t);
-            Arrays.sort(sorted);
-            int experts = sorted.length;
-            for (int k : new int[] {1, room.topK}) {
-                if (k < experts) {
-                    gap = Math.min(gap, sorted[experts - k] - sorted[experts - k - 1]);
-                }
-            }
+            double[] chosenBy =
+                    TokenwiseRouter.choiceScores(seen.router(), seen.logits().get(t));
+            gap = Math.min(gap, after(chosenBy, 1));
+            gap = Math.min(gap, after(room.scores(t), room.topK));
         }
         return gap;
+    }
+
+    /** The distance of the k-th largest to the next. */
+    private static double after(double[] scores, int k) {
+        double[] sorted = scores.clone();
+        Arrays.sort(sorted);
+        int best = sorted.length - k;
+        return best > 0 ? sorted[best] - sorted[best - 1] : Double.POSITIVE_INFINITY;
     }
 }

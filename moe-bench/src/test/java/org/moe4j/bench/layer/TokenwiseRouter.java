@@ -17,8 +17,12 @@ final class TokenwiseRouter {
     record Choice(int[] experts, double[] weights) {}
 
     static Choice route(RouterWords words, double[] logits) {
+        return weigh(words, logits, best(choiceScores(words, logits), words.topK()));
+    }
+
+    /** Weights of experts, whoever chose them. */
+    static Choice weigh(RouterWords words, double[] logits, int[] selected) {
         double[] scores = scores(words, logits);
-        int[] selected = best(choiceScores(words, logits), words.topK());
         double[] taken = new double[selected.length];
         for (int rank = 0; rank < taken.length; rank++) {
             taken[rank] = words.byLogits() ? logits[selected[rank]] : scores[selected[rank]];

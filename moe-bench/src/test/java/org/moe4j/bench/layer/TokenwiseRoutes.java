@@ -3,6 +3,8 @@ package org.moe4j.bench.layer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.IntStream;
+import org.moe4j.bench.layer.LayerCase.Training;
 import org.moe4j.bench.layer.TokenwiseLosses.Seen;
 import org.moe4j.bench.layer.TokenwiseRouter.Choice;
 
@@ -72,11 +74,18 @@ final class TokenwiseRoutes {
 
     /** What the router chose for every token. */
     static List<Choice> choices(LayerCase c) {
-        List<Choice> choices = new ArrayList<>();
-        for (int t = 0; t < c.sizes().tokens(); t++) {
-            choices.add(TokenwiseRouter.route(c.router(), logits(c, t)));
-        }
-        return choices;
+        Training training = c.training();
+        return TokenwiseChoosing.of(
+                c.router(),
+                allLogits(c),
+                training.draws().second(),
+                training.situation().lengths());
+    }
+
+    private static List<double[]> allLogits(LayerCase c) {
+        return IntStream.range(0, c.sizes().tokens())
+                .mapToObj(t -> logits(c, t))
+                .toList();
     }
 
     /** What losses see of a case. */
@@ -164,10 +173,8 @@ final class TokenwiseRoutes {
 
     /** The smallest distance of any token to a jump or a kink of its routing. */
     static double gap(LayerCase c) {
-        double gap = Double.POSITIVE_INFINITY;
-        for (int t = 0; t < c.sizes().tokens(); t++) {
-            gap = Math.min(gap, TokenwiseRouter.gap(c.router(), logits(c, t)));
-        }
+        double gap = TokenwiseChoosing.gap(
+                c.router(), allLogits(c), c.training().situation().lengths());
         List<Choice> choices = choices(c);
         gap = Math.min(gap, TokenwiseLosses.gap(c.training().losses(), seen(c)));
         return Math.min(

@@ -19,20 +19,29 @@ final class TokenwiseVariation {
     }
 
     double formula(String formula) {
+        if (formula.startsWith("shazeer")) {
+            return variation(sums(formula, seen.valid()), 1e-10);
+        }
+        return seen.validSequences().stream()
+                .mapToDouble(tokens -> variation(sums(formula, tokens), 0))
+                .average()
+                .orElse(0);
+    }
+
+    private double[] sums(String formula, List<Integer> tokens) {
         double[] sums = new double[experts];
-        for (int t : seen.valid()) {
+        for (int t : tokens) {
             double[] part =
                     switch (formula) {
                         case "shazeer-importance" -> gates(seen.choices().get(t));
                         case "shazeer-load" -> shazeerLoad(t);
-                        case "vmoe-importance" ->
-                            TokenwiseRouter.scores(seen.router(), seen.clean().get(t));
+                        case "vmoe-importance" -> Plain.softmax(seen.clean().get(t));
                         case "vmoe-load" -> vmoeLoad(t);
                         default -> throw new IllegalArgumentException("loss " + formula);
                     };
             Plain.add(sums, 0, 1, part);
         }
-        return variation(sums, formula.startsWith("shazeer") ? 1e-10 : 0);
+        return sums;
     }
 
     /** Population variance by the square of the mean. */
@@ -88,7 +97,4 @@ final class TokenwiseVariation {
         }
         return load;
     }
-
-    /** Losses that make no sense without noise. */
-    static final List<String> OF_NOISE = List.of("shazeer-load", "vmoe-load");
 }

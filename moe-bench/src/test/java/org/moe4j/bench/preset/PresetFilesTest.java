@@ -3,17 +3,22 @@ package org.moe4j.bench.preset;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.SortedSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.KnownCapacity;
 import org.moe4j.core.expert.ExpertShape;
-import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.expert.Experts;
+import org.moe4j.core.expert.FeedForwardExperts;
+import org.moe4j.core.layer.LatentProjections;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.layer.SharedBranch;
@@ -27,8 +32,13 @@ import org.moe4j.router.ExpertSelection.GroupLimited;
 import org.moe4j.router.GroupScore;
 import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
+import org.moe4j.router.RouterNoise;
 import org.moe4j.router.ScoreFunction;
+import org.moe4j.router.SecondExpert;
 import org.moe4j.router.TopKRouter;
+import org.moe4j.router.loss.LoadBalancingLoss;
+import org.moe4j.router.loss.RouterLosses;
+import org.moe4j.router.loss.VariationLoss;
 
 /** The owners of the sections accept every preset file, and the files say what the models and frameworks say. */
 class PresetFilesTest {
@@ -73,7 +83,7 @@ class PresetFilesTest {
     @ParameterizedTest
     @MethodSource("names")
     void aScaledFileMakesALayerThatRuns(String name) {
-        Preset scaled = Preset.named(name).scaledTo(8, 4);
+        Preset scaled = Preset.named(name).scaledTo(8, 32); // wide enough that no token is 0 behind every ReLU
         assertThat(RouterConfig.from(scaled)).isEqualTo(router(name));
         assertThat(Capacity.from(scaled)).isEqualTo(Capacity.from(Preset.named(name)));
         int tokens = 7; // the fewest of which OLMo-core's capacity leaves any
@@ -89,16 +99,20 @@ class PresetFilesTest {
     }
 
     private static MoeLayer layer(Preset preset) {
-        ExpertShape routed = ExpertShape.routed(preset);
-        MoeLayer layer = MoeLayer.of(
-                        TopKRouter.random(RouterConfig.from(preset), routed.hiddenSize(), BACKEND, 1),
-                        SwiGluExperts.random(routed, BACKEND, 2))
-                .withCapacity(Capacity.from(preset));
+        int width = ExpertShape.tokenWidth(preset);
+        TopKRouter router = TopKRouter.random(RouterConfig.from(preset), width, BACKEND, 1);
+        Experts experts = FeedForwardExperts.random(ExpertShape.routed(preset), BACKEND, 2);
+        int latent = experts.shape().hiddenSize();
+        MoeLayer layer = latent == width
+                ? MoeLayer.of(router, experts)
+                : MoeLayer.of(router, experts, LatentProjections.random(width, latent, BACKEND, 5));
+        layer = layer.withCapacity(Capacity.from(preset));
         List<ExpertShape> shared = ExpertShape.shared(preset);
         return shared.isEmpty()
                 ? layer
                 : layer.withShared(SharedBranch.of(
-                        SwiGluExperts.random(shared.get(0), BACKEND, 3), MergeConvention.from(preset, BACKEND, 4)));
+                        FeedForwardExperts.random(shared.get(0), BACKEND, 3),
+                        MergeConvention.from(preset, BACKEND, 4)));
     }
 
     /**
@@ -118,6 +132,13 @@ class PresetFilesTest {
         "megatron-kimi-k2, 384, 8, 7168, 2048, 2048, 2.827, 0, 0",
         "megatron-nemotron-3-nano, 128, 6, 2688, 1856, 3712, 2.5, 0, 0",
         "megatron-nemotron-3-super, 512, 22, 4096, 2688, 5376, 5, 0, 0",
+        "megatron-nemotron-3-ultra, 512, 22, 8192, 5120, 10240, 5, 0, 0",
+        "gpt-oss-20b, 32, 4, 2880, 2880, 0, 1, 0, 0",
+        "gpt-oss-120b, 128, 4, 2880, 2880, 0, 1, 0, 0",
+        "switch-base-128, 128, 1, 768, 3072, 0, 1, 0, 0",
+        "gshard-512, 512, 2, 1024, 8192, 0, 1, 0, 0",
+        "v-moe-s32-last2, 8, 2, 512, 2048, 0, 1, 0, 0",
+        "shazeer-2017, 64, 2, 1024, 2048, 0, 1, 0, 0",
         "mixtral-8x7b, 8, 2, 4096, 14336, 0, 1, 0, 0",
         "mixtral-8x22b, 8, 2, 6144, 16384, 0, 1, 0, 0",
         "qwen1.5-moe-a2.7b, 60, 4, 2048, 1408, 5632, 1, 0, 0",
@@ -132,7 +153,9 @@ class PresetFilesTest {
     void releasedModelsHaveTheirSizes(
             String name, int experts, int topK, int hidden, int width, int shared, double scale, int groups, int kept) {
         Preset preset = Preset.named(name);
-        assertThat(ExpertShape.routed(preset)).isEqualTo(new ExpertShape(experts, hidden, width));
+        assertThat(ExpertShape.routed(preset).count()).isEqualTo(experts);
+        assertThat(ExpertShape.tokenWidth(preset)).isEqualTo(hidden);
+        assertThat(ExpertShape.routed(preset).intermediateSize()).isEqualTo(width);
         assertThat(sharedWidth(preset)).isEqualTo(shared);
         RouterConfig config = router(name);
         assertThat(config.topK()).isEqualTo(topK);
@@ -157,6 +180,8 @@ class PresetFilesTest {
         "deepseek-v2, 59, 236",
         "deepseek-v3, 58, 671",
         "kimi-k2, 60, 1040",
+        "gpt-oss-20b, 24, 21",
+        "gpt-oss-120b, 36, 117",
         "mixtral-8x7b, 32, 46.7",
         "mixtral-8x22b, 56, 141",
         "qwen1.5-moe-a2.7b, 24, 14.3",
@@ -213,7 +238,8 @@ class PresetFilesTest {
             "megatron-deepseek-v3",
             "megatron-kimi-k2",
             "megatron-nemotron-3-nano",
-            "megatron-nemotron-3-super"
+            "megatron-nemotron-3-super",
+            "megatron-nemotron-3-ultra"
         }) {
             assertThat(router(name).renormalization())
                     .as(name)
@@ -278,10 +304,56 @@ class PresetFilesTest {
                 .isEqualTo(new ExpertShape(64, 1024, 4096));
         assertThat(Capacity.from(moe)).isEqualTo(KnownCapacity.megaBlocks(1));
         assertThat(Capacity.from(Preset.named("olmo-core-main"))).isEqualTo(KnownCapacity.olmoCore(1.2));
+        assertThat(Capacity.from(Preset.named("switch-base-128"))).isEqualTo(KnownCapacity.flaxformer(1.25, 8192));
+        Set<String> limited =
+                Set.of("megablocks-moe", "olmo-core-main", "switch-base-128", "gshard-512", "v-moe-s32-last2");
         for (String name : Preset.names()) {
-            if (!name.equals("megablocks-moe") && !name.equals("olmo-core-main")) {
+            if (!limited.contains(name)) {
                 assertThat(Capacity.from(Preset.named(name))).as(name).isEqualTo(Capacity.dropless());
             }
         }
+    }
+
+    /** Activation, biases and latent size of the models that have other experts than plain SwiGLU. */
+    @Test
+    void expertsAreThoseOfTheModels() {
+        Map<String, Activation> others = Map.of(
+                "gpt-oss-20b", new Activation.ClampedSwiGlu(1.702, 7, 1),
+                "gpt-oss-120b", new Activation.ClampedSwiGlu(1.702, 7, 1),
+                "megatron-nemotron-3-nano", new Activation.ReluSquared(),
+                "megatron-nemotron-3-super", new Activation.ReluSquared(),
+                "megatron-nemotron-3-ultra", new Activation.ReluSquared(),
+                "switch-base-128", new Activation.Relu(),
+                "gshard-512", new Activation.Relu(),
+                "shazeer-2017", new Activation.Relu(),
+                "v-moe-s32-last2", new Activation.GeluTanh());
+        Set<String> biased = Set.of("gpt-oss-20b", "gpt-oss-120b", "v-moe-s32-last2");
+        Map<String, Integer> latent = Map.of("megatron-nemotron-3-super", 1024, "megatron-nemotron-3-ultra", 2048);
+        for (String name : Preset.names()) {
+            ExpertShape shape = ExpertShape.routed(Preset.named(name));
+            assertThat(shape.activation()).as(name).isEqualTo(others.getOrDefault(name, new Activation.SwiGlu()));
+            assertThat(shape.biases()).as(name).isEqualTo(biased.contains(name));
+            int hidden = ExpertShape.tokenWidth(Preset.named(name));
+            assertThat(shape.hiddenSize()).as(name).isEqualTo(latent.getOrDefault(name, hidden));
+        }
+    }
+
+    @Test
+    void noiseAndLossesAreThoseOfTheModels() {
+        assertThat(RouterNoise.from(Preset.named("switch-base-128"))).contains(new RouterNoise.InputJitter(0.01));
+        assertThat(RouterNoise.from(Preset.named("v-moe-s32-last2"))).contains(new RouterNoise.FixedNormal(1));
+        assertThat(RouterNoise.from(Preset.named("shazeer-2017"))).contains(new RouterNoise.LearnedNormal(0.01));
+        assertThat(RouterLosses.from(Preset.named("megatron-nemotron-3-ultra")))
+                .containsExactly(LoadBalancingLoss.megatronSequence(1e-4));
+        assertThat(RouterLosses.from(Preset.named("switch-base-128")))
+                .containsExactly(LoadBalancingLoss.flaxformer(0.01));
+        assertThat(RouterLosses.from(Preset.named("gshard-512")))
+                .containsExactly(LoadBalancingLoss.meshTensorFlow(0.01));
+        assertThat(RouterLosses.from(Preset.named("v-moe-s32-last2")))
+                .containsExactly(VariationLoss.vMoeImportance(0.005), VariationLoss.vMoeLoad(0.005));
+        assertThat(RouterLosses.from(Preset.named("shazeer-2017")))
+                .containsExactly(VariationLoss.shazeerImportance(0.01), VariationLoss.shazeerLoad(0.01));
+        assertThat(router("gshard-512").selection())
+                .isEqualTo(new ExpertSelection.TopTwo(new SecondExpert.Random(0.2)));
     }
 }

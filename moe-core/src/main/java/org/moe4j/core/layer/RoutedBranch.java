@@ -32,7 +32,12 @@ record RoutedBranch(Experts experts, Optional<LatentProjections> latent, WeightP
     static double[] weights(Admission admission, int from, int to) {
         double[] weights = new double[to - from];
         for (int t = from; t < to; t++) {
-            weights[t - from] = admission.routing().count(t) == 0 ? 0 : admission.weight(t, 0);
+            int count = admission.routing().count(t);
+            if (count > 1) { // of a router that chooses for a whole batch: K is a mean there
+                throw Require.expected(
+                        "experts.weightPlace", "output (token " + t + " has " + count + " experts)", "input");
+            }
+            weights[t - from] = count == 0 ? 0 : admission.weight(t, 0);
         }
         return weights;
     }

@@ -16,6 +16,7 @@ final class PresetPage {
             "file",
             "model",
             "E / K / D / F",
+            "experts",
             "score",
             "selection",
             "renormalisation",
@@ -66,6 +67,7 @@ final class PresetPage {
                 preset.name(),
                 experts.integer("count") + " / " + router.integer("topK") + " / " + experts.integer("hiddenSize")
                         + " / " + experts.integer("intermediateSize"),
+                experts(experts),
                 score(router),
                 selection(router),
                 renormalization(router),
@@ -75,6 +77,12 @@ final class PresetPage {
                 capacity(preset.section("capacity")),
                 losses(preset.section("losses")),
                 marks(preset));
+    }
+
+    private static String experts(PresetSection experts) {
+        String kind = experts.text("activation", "swiglu");
+        kind = experts.flag("biases", false) ? kind + ", biases" : kind;
+        return experts.has("latentSize") ? kind + ", latent " + experts.integer("latentSize") : kind;
     }
 
     private static String score(PresetSection router) {
@@ -138,7 +146,9 @@ final class PresetPage {
                 words.add(key + " " + capacity.text(key, ""));
             }
         }
-        return String.join(", ", words);
+        return words.size() <= 3
+                ? String.join(", ", words)
+                : words.get(0) + ", and " + (words.size() - 1) + " further keys";
     }
 
     private static String losses(PresetSection losses) {

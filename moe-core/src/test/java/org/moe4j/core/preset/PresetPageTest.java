@@ -72,6 +72,7 @@ class PresetPageTest {
                         "[`v1.5`](#v15)",
                         "Mine",
                         "8 / 2 / 64 / 16",
+                        "swiglu",
                         "sigmoid + 1e-7, logit bias",
                         "2 of 4 groups, max, closed at 0, bias",
                         "sum + 1e-20 per-score",
@@ -92,6 +93,15 @@ class PresetPageTest {
                         capacity.multipleOf = 8
                         """)))
                 .contains("2 × 32, apart", "shared-router sigmoid", "1.2 down, multipleOf 8");
+        assertThat(PresetPage.row("biased", load("experts.activation = relu\nexperts.biases = true\n")))
+                .contains("relu, biases");
+        assertThat(PresetPage.row("latent", load("experts.latentSize = 32\n"))).contains("swiglu, latent 32");
+        assertThat(PresetPage.row("many", load("""
+                        capacity.factor = 1.25
+                        capacity.share = tokens
+                        capacity.minimum = 4
+                        capacity.order = choice
+                        """))).contains("1.25 up, and 3 further keys");
         assertThat(PresetPage.row("switch", load("capacity.rows = 64\ncapacity.scope = sequences\n")))
                 .contains("64 rows, scope sequences");
         assertThat(PresetPage.row("bare", load("router.renormalization = norm\nrouter.renormalization.p = 2\n")))
@@ -99,6 +109,7 @@ class PresetPageTest {
                         "[`bare`](#bare)",
                         "Mine",
                         "8 / 2 / 64 / 16",
+                        "swiglu",
                         "softmax",
                         "plain",
                         "norm 2",
