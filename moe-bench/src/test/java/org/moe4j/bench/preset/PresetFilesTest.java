@@ -3,14 +3,12 @@ package org.moe4j.bench.preset;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Capacity;
@@ -32,13 +30,8 @@ import org.moe4j.router.ExpertSelection.GroupLimited;
 import org.moe4j.router.GroupScore;
 import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
-import org.moe4j.router.RouterNoise;
 import org.moe4j.router.ScoreFunction;
-import org.moe4j.router.SecondExpert;
 import org.moe4j.router.TopKRouter;
-import org.moe4j.router.loss.LoadBalancingLoss;
-import org.moe4j.router.loss.RouterLosses;
-import org.moe4j.router.loss.VariationLoss;
 
 /** The owners of the sections accept every preset file, and the files say what the models and frameworks say. */
 class PresetFilesTest {
@@ -305,6 +298,7 @@ class PresetFilesTest {
         assertThat(Capacity.from(moe)).isEqualTo(KnownCapacity.megaBlocks(1));
         assertThat(Capacity.from(Preset.named("olmo-core-main"))).isEqualTo(KnownCapacity.olmoCore(1.2));
         assertThat(Capacity.from(Preset.named("switch-base-128"))).isEqualTo(KnownCapacity.flaxformer(1.25, 8192));
+        assertThat(Capacity.from(Preset.named("gshard-512"))).isEqualTo(KnownCapacity.gShard(2, 1024));
         Set<String> limited =
                 Set.of("megablocks-moe", "olmo-core-main", "switch-base-128", "gshard-512", "v-moe-s32-last2");
         for (String name : Preset.names()) {
@@ -312,48 +306,5 @@ class PresetFilesTest {
                 assertThat(Capacity.from(Preset.named(name))).as(name).isEqualTo(Capacity.dropless());
             }
         }
-    }
-
-    /** Activation, biases and latent size of the models that have other experts than plain SwiGLU. */
-    @Test
-    void expertsAreThoseOfTheModels() {
-        Map<String, Activation> others = Map.of(
-                "gpt-oss-20b", new Activation.ClampedSwiGlu(1.702, 7, 1),
-                "gpt-oss-120b", new Activation.ClampedSwiGlu(1.702, 7, 1),
-                "megatron-nemotron-3-nano", new Activation.ReluSquared(),
-                "megatron-nemotron-3-super", new Activation.ReluSquared(),
-                "megatron-nemotron-3-ultra", new Activation.ReluSquared(),
-                "switch-base-128", new Activation.Relu(),
-                "gshard-512", new Activation.Relu(),
-                "shazeer-2017", new Activation.Relu(),
-                "v-moe-s32-last2", new Activation.GeluTanh());
-        Set<String> biased = Set.of("gpt-oss-20b", "gpt-oss-120b", "v-moe-s32-last2");
-        Map<String, Integer> latent = Map.of("megatron-nemotron-3-super", 1024, "megatron-nemotron-3-ultra", 2048);
-        for (String name : Preset.names()) {
-            ExpertShape shape = ExpertShape.routed(Preset.named(name));
-            assertThat(shape.activation()).as(name).isEqualTo(others.getOrDefault(name, new Activation.SwiGlu()));
-            assertThat(shape.biases()).as(name).isEqualTo(biased.contains(name));
-            int hidden = ExpertShape.tokenWidth(Preset.named(name));
-            assertThat(shape.hiddenSize()).as(name).isEqualTo(latent.getOrDefault(name, hidden));
-        }
-    }
-
-    @Test
-    void noiseAndLossesAreThoseOfTheModels() {
-        assertThat(RouterNoise.from(Preset.named("switch-base-128"))).contains(new RouterNoise.InputJitter(0.01));
-        assertThat(RouterNoise.from(Preset.named("v-moe-s32-last2"))).contains(new RouterNoise.FixedNormal(1));
-        assertThat(RouterNoise.from(Preset.named("shazeer-2017"))).contains(new RouterNoise.LearnedNormal(0.01));
-        assertThat(RouterLosses.from(Preset.named("megatron-nemotron-3-ultra")))
-                .containsExactly(LoadBalancingLoss.megatronSequence(1e-4));
-        assertThat(RouterLosses.from(Preset.named("switch-base-128")))
-                .containsExactly(LoadBalancingLoss.flaxformer(0.01));
-        assertThat(RouterLosses.from(Preset.named("gshard-512")))
-                .containsExactly(LoadBalancingLoss.meshTensorFlow(0.01));
-        assertThat(RouterLosses.from(Preset.named("v-moe-s32-last2")))
-                .containsExactly(VariationLoss.vMoeImportance(0.005), VariationLoss.vMoeLoad(0.005));
-        assertThat(RouterLosses.from(Preset.named("shazeer-2017")))
-                .containsExactly(VariationLoss.shazeerImportance(0.01), VariationLoss.shazeerLoad(0.01));
-        assertThat(router("gshard-512").selection())
-                .isEqualTo(new ExpertSelection.TopTwo(new SecondExpert.Random(0.2)));
     }
 }
