@@ -150,7 +150,7 @@ public final class MoeLayer implements AutoCloseable {
     }
 
     private Optional<Matrix> jitterFactors(Matrix tokens, RoutingContext context) {
-        OptionalLong seed = context.noiseSeed("tokens");
+        OptionalLong seed = context.noiseSeed(TokenJitter.USE);
         if (parts.jitter().isEmpty() || seed.isEmpty()) {
             return Optional.empty();
         }

@@ -51,10 +51,9 @@ record RoutedPass(
     private Matrix weightedOutputs(
             Matrix tokens, Matrix dOutput, Matrix dSum, GradientSink sink, Function<double[], Matrix> router) {
         CombineGradients d = plan.combineBackward(expert.output(), dSum);
-        plan.addPassedWeights(d.weights(), tokens, dOutput);
         try (Matrix dRows = d.expertOutputs();
                 // the router before the experts: what cannot work is found before the expensive part
-                Matrix dRouter = router.apply(d.weights());
+                Matrix dRouter = router.apply(withPassed(d.weights(), tokens, dOutput));
                 Matrix dInputs = sink.experts(expert, dRows);
                 Matrix dProjected = plan.dispatchBackward(dInputs);
                 Matrix dTokens = projection(tokens, dProjected, dOutput, sink)) {
@@ -86,7 +85,11 @@ record RoutedPass(
                 slots[routing.slot(t, 0)] = ofTokens[t];
             }
         }
-        double[] dWeights = plan.admission().backward(slots);
+        return withPassed(plan.admission().backward(slots), tokens, dOutput);
+    }
+
+    /** What tokens that pass through with their weights add to the gradients of these. */
+    private double[] withPassed(double[] dWeights, Matrix tokens, Matrix dOutput) {
         plan.addPassedWeights(dWeights, tokens, dOutput);
         return dWeights;
     }

@@ -19,6 +19,9 @@ import org.moe4j.core.internal.SeededRows;
  * @param epsilon ε, at least 0 and less than 1
  */
 public record TokenJitter(double epsilon) {
+    /** The use of a call's noise for which a layer takes its seed: {@link RoutingContext#noiseSeed(String)}. */
+    public static final String USE = "tokens";
+
     /**
      * Checks the number.
      *

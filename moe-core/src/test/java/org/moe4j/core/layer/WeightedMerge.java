@@ -13,7 +13,9 @@ final class WeightedMerge implements OutputMerge {
     public MergePass merge(Matrix tokens, Matrix routed, List<Matrix> shared) {
         Matrix sum = routed.backend().linearCombination(2, routed, 0, routed);
         for (Matrix branch : shared) {
-            sum = routed.backend().linearCombination(1, sum, 3, branch);
+            try (Matrix soFar = sum) {
+                sum = routed.backend().linearCombination(1, soFar, 3, branch);
+            }
         }
         Matrix output = sum;
         return new MergePass() {
@@ -24,11 +26,14 @@ final class WeightedMerge implements OutputMerge {
 
             @Override
             public BranchGradients backward(Matrix dOutput) {
-                return new BranchGradients(
-                        times(2, dOutput),
-                        shared.stream().map(branch -> times(3, dOutput)).toList(),
-                        Optional.empty(),
-                        Parameters.none());
+                try (Unfinished made = new Unfinished()) {
+                    Matrix dRouted = made.add(times(2, dOutput));
+                    List<Matrix> dShared = shared.stream()
+                            .map(branch -> made.add(times(3, dOutput)))
+                            .toList();
+                    made.keep();
+                    return new BranchGradients(dRouted, dShared, Optional.empty(), Parameters.none());
+                }
             }
 
             @Override

@@ -1,0 +1,153 @@
+package org.moe4j.core.layer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.dispatch.WeightPlace;
+import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.expert.Experts;
+import org.moe4j.core.expert.SwiGluExperts;
+import org.moe4j.core.parameter.Parameters;
+import org.moe4j.core.testing.TracingBackend;
+
+/** What a layer holds and gives up: every handle is counted. */
+class LayerMemoryTest {
+    private static final RoutingContext SEEDED = RoutingContext.plain().withSeed(1);
+
+    private final TracingBackend tracing = new TracingBackend();
+
+    /** D 7, L 5, F 11 and 13: every shape of a parameter is told from that of any other matrix. */
+    private MoeLayer layer(WeightPlace place) {
+        return layer(
+                place,
+                SwiGluExperts.random(new ExpertShape(3, 5, 11), tracing.backend(), 1),
+                SwiGluExperts.random(new ExpertShape(1, 7, 13), tracing.backend(), 2));
+    }
+
+    private MoeLayer layer(WeightPlace place, Experts experts, Experts shared) {
+        Routing routing = Routing.of(3, 1, new int[] {2, 0}, new double[] {.7, .4});
+        return MoeLayer.of(new FixedRouter(routing), experts, LatentProjections.random(7, 5, tracing.backend(), 3))
+                .withWeightPlace(place)
+                .withTokenJitter(new TokenJitter(.1))
+                .withShared(SharedBranch.of(shared, new WeightedMerge()));
+    }
+
+    private Matrix tokens() {
+        return tracing.backend().matrix(2, 7, new double[] {1, 2, 3, 4, 5, 6, 7, 1, -1, 1, -1, 1, -1, 1});
+    }
+
+    private static Parameters buffers(MoeLayer layer, TracingBackend tracing) {
+        Map<String, Matrix> buffers = new LinkedHashMap<>();
+        try (Parameters all = layer.parameters()) {
+            for (String name : all.names()) {
+                Matrix value = all.get(name);
+                buffers.put(name, tracing.backend().buffer(value.rows(), value.columns()));
+            }
+        }
+        return Parameters.of(buffers);
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"INPUT", "OUTPUT"})
+    void nothingIsLeftOpen(String place) {
+        MoeLayer layer = layer(WeightPlace.valueOf(place));
+        Parameters into = buffers(layer, tracing);
+        Matrix tokens = tokens();
+        int before = tracing.open();
+        try (MoePass pass = layer.forward(tokens, SEEDED)) {
+            pass.output().close();
+            layer.apply(tokens).close();
+            pass.backward(tokens).close();
+            pass.backward(tokens, into.names(), into).close();
+            assertThat(tracing.open()).isGreaterThan(before);
+        }
+        assertThat(tracing.open()).isEqualTo(before);
+        into.close();
+        tokens.close();
+        layer.close();
+        assertThat(tracing.open()).isZero();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"INPUT", "OUTPUT"})
+    void whateverFailsNothingIsLeftOpen(String place) {
+        MoeLayer layer = layer(
+                WeightPlace.valueOf(place),
+                new ScalingExperts(tracing.backend(), 5, 2, 3, 4),
+                new ScalingExperts(tracing.backend(), 7, 5));
+        Parameters into = buffers(layer, tracing);
+        Matrix tokens = tokens();
+        MoePass pass = layer.forward(tokens, SEEDED);
+        failEach("apply", () -> layer.apply(tokens).close());
+        failEach("forward", () -> {
+            try (MoePass again = layer.forward(tokens, SEEDED)) {
+                again.output().close();
+            }
+        });
+        failEach("backward", () -> pass.backward(tokens).close());
+        failEach(
+                "backward into", () -> pass.backward(tokens, into.names(), into).close());
+    }
+
+    private void failEach(String what, Runnable run) {
+        int before = tracing.open();
+        int start = tracing.calls();
+        run.run();
+        int kernels = tracing.calls() - start;
+        assertThat(kernels).isGreaterThan(10);
+        for (int call = 0; call < kernels; call++) {
+            tracing.failAfter(call);
+            assertThatThrownBy(run::run).isInstanceOf(TracingBackend.Failure.class);
+            tracing.failAfter(-1);
+            assertThat(tracing.open())
+                    .as(what + " with kernel " + call + " failing")
+                    .isEqualTo(before);
+        }
+    }
+
+    @Test
+    void frozenProjectionsHaveNoGradients() {
+        MoeLayer layer = layer(WeightPlace.OUTPUT);
+        Matrix tokens = tokens();
+        try (MoePass pass = layer.forward(tokens, SEEDED)) {
+            tracing.made();
+            pass.backward(tokens, Set.of(), Parameters.none()).close();
+            assertThat(tracing.made()).doesNotContain("5x7", "7x5");
+            Parameters up = Parameters.of("latent.up", tracing.backend().buffer(7, 5));
+            tracing.made();
+            pass.backward(tokens, up.names(), up).close();
+            assertThat(tracing.made()).contains("7x5").doesNotContain("5x7");
+        }
+    }
+
+    @Test
+    void nothingIsWrittenBeforeAllChecksPassed() {
+        MoeLayer layer = layer(WeightPlace.OUTPUT);
+        Matrix tokens = tokens();
+        Parameters into = buffers(layer, tracing);
+        try (MoePass pass = layer.forward(tokens)) {
+            Matrix wide = tracing.backend().buffer(2, 8);
+            for (Runnable wrong : List.<Runnable>of(
+                    () -> pass.backward(wide, into.names(), into),
+                    () -> pass.backward(tokens, new double[5], into.names(), into),
+                    () -> pass.backward(tokens, Set.of("router.weight"), into),
+                    () -> pass.backward(tokens, into.names(), into.under("experts")))) {
+                assertThatThrownBy(wrong::run).isInstanceOf(RuntimeException.class);
+            }
+            for (String name : into.names()) {
+                assertThat(into.get(name).toArray()).containsOnly(0);
+            }
+            pass.backward(tokens, new double[6], into.names(), into);
+            assertThat(into.get("latent.down").toArray()).isNotEqualTo(new double[35]);
+        }
+    }
+}

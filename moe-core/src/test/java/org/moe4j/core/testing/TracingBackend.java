@@ -1,0 +1,172 @@
+package org.moe4j.core.testing;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.lang.reflect.RecordComponent;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.reference.ReferenceBackend;
+
+/**
+ * The reference backend, its banks made of elementary kernels, with a count of the handles that are open, a list of the shapes
+ * that were made, and a kernel call that fails when it is told to.
+ */
+public final class TracingBackend {
+    /** What a failing kernel throws. */
+    public static final class Failure extends RuntimeException {
+        private static final long serialVersionUID = 1;
+    }
+
+    private final Backend reference = ReferenceBackend.instance();
+    private final Backend backend = (Backend)
+            Proxy.newProxyInstance(Backend.class.getClassLoader(), new Class<?>[] {Backend.class}, this::call);
+    private final List<String> made = new ArrayList<>();
+    private int open;
+    private int calls;
+    private int callsLeft = Integer.MAX_VALUE;
+
+    public Backend backend() {
+        return backend;
+    }
+
+    /** Handles that nobody has closed. */
+    public int open() {
+        return open;
+    }
+
+    /** Kernels called so far. */
+    public int calls() {
+        return calls;
+    }
+
+    /** Shapes made since the last call, as {@code 3x4}. */
+    public List<String> made() {
+        List<String> shapes = List.copyOf(made);
+        made.clear();
+        return shapes;
+    }
+
+    /** Every call but the first few fails; a negative number heals. */
+    public void failAfter(int count) {
+        callsLeft = count < 0 ? Integer.MAX_VALUE : count;
+    }
+
+    private Object call(Object self, Method method, Object[] given) throws Throwable {
+        Object[] arguments = given == null ? new Object[0] : given;
+        if (method.getName().equals("equals")) {
+            return self == arguments[0];
+        }
+        if (method.isDefault()) {
+            return InvocationHandler.invokeDefault(self, method, arguments); // it calls kernels
+        }
+        if (method.getReturnType() != String.class && callsLeft-- == 0) {
+            callsLeft = 0;
+            throw new Failure();
+        }
+        calls++;
+        try {
+            return wrapped(method.invoke(
+                    reference,
+                    Arrays.stream(arguments).map(TracingBackend::unwrapped).toArray()));
+        } catch (InvocationTargetException e) {
+            throw e.getCause();
+        }
+    }
+
+    private static Object unwrapped(Object argument) {
+        if (argument instanceof Traced traced) {
+            return traced.inner;
+        }
+        return argument instanceof List<?> list
+                ? list.stream().map(TracingBackend::unwrapped).toList()
+                : argument;
+    }
+
+    private Object wrapped(Object result) throws ReflectiveOperationException {
+        if (result instanceof Matrix matrix) {
+            made.add(matrix.rows() + "x" + matrix.columns());
+            return new Traced(matrix);
+        }
+        if (result instanceof List<?> list) {
+            List<Object> each = new ArrayList<>();
+            for (Object one : list) {
+                each.add(wrapped(one));
+            }
+            return each;
+        }
+        return result instanceof Record several && several.getClass().getEnclosingClass() == Backend.class
+                ? wrapped(several)
+                : result;
+    }
+
+    /** A kernel's several results. */
+    private Record wrapped(Record several) throws ReflectiveOperationException {
+        RecordComponent[] components = several.getClass().getRecordComponents();
+        Object[] values = new Object[components.length];
+        Class<?>[] types = new Class<?>[components.length];
+        for (int i = 0; i < values.length; i++) {
+            values[i] = wrapped(components[i].getAccessor().invoke(several));
+            types[i] = components[i].getType();
+        }
+        Constructor<? extends Record> constructor = several.getClass().getDeclaredConstructor(types);
+        return constructor.newInstance(values);
+    }
+
+    private final class Traced implements Matrix {
+        private final Matrix inner;
+        private boolean closed;
+
+        Traced(Matrix inner) {
+            this.inner = inner;
+            open++;
+        }
+
+        @Override
+        public void close() {
+            open -= closed ? 0 : 1;
+            closed = true;
+            inner.close();
+        }
+
+        @Override
+        public Matrix share() {
+            return new Traced(inner.share());
+        }
+
+        @Override
+        public boolean isBuffer() {
+            return inner.isBuffer();
+        }
+
+        @Override
+        public Backend backend() {
+            return backend;
+        }
+
+        @Override
+        public int rows() {
+            return inner.rows();
+        }
+
+        @Override
+        public int columns() {
+            return inner.columns();
+        }
+
+        @Override
+        public double get(int row, int column) {
+            return inner.get(row, column);
+        }
+
+        @Override
+        public double[] toArray() {
+            return inner.toArray();
+        }
+    }
+}
