@@ -8,8 +8,11 @@ import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -23,10 +26,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.layer.Coefficients;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.nd4j.Nd4jBackend;
+import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
@@ -92,6 +97,7 @@ class UsingPageTest {
                 .containsExactly(
                         "PresetLayers",
                         "OwnWeights",
+                        "Accumulating",
                         "Balancing",
                         "PooledLoss",
                         "NoisyRouting",
@@ -245,6 +251,53 @@ class UsingPageTest {
                 .skip(1)
                 .mapToDouble(word -> Double.parseDouble(word.replaceAll("[\\[\\],]", "")))
                 .toArray();
+    }
+
+    @Test
+    void accumulatedGradientsAreTheSumsOfThoseOfEachBatch() throws Exception {
+        Map<String, double[]> sums = new LinkedHashMap<>();
+        List<Double> tokens = new ArrayList<>();
+        Preset preset = Preset.named("olmoe-1b-7b").scaledTo(HIDDEN, 8);
+        try (MoeLayer layer = layer(preset)) {
+            for (int batch = 0; batch < 4; batch++) {
+                try (Matrix drawn = Initializer.normal(1).draw(BACKEND, 32, HIDDEN, batch);
+                        MoePass pass = layer.forward(drawn);
+                        Matrix output = pass.output();
+                        Gradients all = pass.backward(output)) {
+                    tokens.add(norm(all.input().toArray()));
+                    for (String name : all.parameters().names()) {
+                        double[] gradient = all.parameters().get(name).toArray();
+                        double[] sum = sums.computeIfAbsent(name, key -> new double[gradient.length]);
+                        Arrays.setAll(sum, i -> sum[i] + gradient[i]);
+                    }
+                }
+            }
+        }
+        List<List<String>> lines = page.run("Accumulating");
+        assertThat(lines).hasSize(4 + 1 + 6);
+        for (int i = 0; i < lines.size(); i++) {
+            String name = lines.get(i).get(0);
+            double expected = i < 4 ? tokens.get(i) : norm(sums.get(name));
+            assertThat(numbers(lines.get(i))[0]).as(name).isCloseTo(expected, within(1e-12 * expected));
+        }
+    }
+
+    private static double norm(double[] values) {
+        return Math.sqrt(Arrays.stream(values).map(x -> x * x).sum());
+    }
+
+    @Test
+    void aLatentPresetHasProjectionsAndWeightsOnTheInput() throws Exception {
+        Preset latent = file("experts.latentSize = 4", "experts.weightPlace = output");
+        try (MoeLayer layer = layer(latent)) {
+            assertThat(layer.parameters().names()).contains("latent.down", "latent.up");
+            assertThat(layer.parameters().get("experts.0.gate").columns()).isEqualTo(4);
+            assertThat(layer.weightPlace()).isEqualTo(WeightPlace.OUTPUT);
+        }
+        assertThatThrownBy(() -> layer(file("experts.weightPlace = input")))
+                .cause()
+                .hasMessageContaining("experts.weightPlace")
+                .hasMessageContaining("router.topK = 2");
     }
 
     @Test

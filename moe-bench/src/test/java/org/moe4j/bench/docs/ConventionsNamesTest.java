@@ -18,6 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
@@ -106,6 +107,7 @@ final class ConventionsNamesTest {
             assertThatCode(() -> {
                         RouterConfig.from(preset);
                         ExpertShape.shared(preset);
+                        WeightPlace.from(preset);
                         MergeConvention.from(preset, ReferenceBackend.instance(), 1)
                                 .close();
                         Capacity.from(preset);

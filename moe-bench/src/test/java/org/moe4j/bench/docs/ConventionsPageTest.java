@@ -26,6 +26,7 @@ final class ConventionsPageTest {
             CapacityExamples.all(),
             ExpertExamples.all(),
             LayerExamples.all(),
+            PathExamples.all(),
             LossExamples.all(),
             MergeExamples.all());
 

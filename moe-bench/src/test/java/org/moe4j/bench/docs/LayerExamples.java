@@ -26,7 +26,6 @@ final class LayerExamples {
     static Map<String, Consumer<Example>> all() {
         return Map.of(
                 "Which projection is which, and how it is stored", LayerExamples::projections,
-                "Where the weight is applied", LayerExamples::whereTheWeightIsApplied,
                 "How outputs are added", LayerExamples::added,
                 "Cases at the edge", LayerExamples::edge);
     }
@@ -57,18 +56,6 @@ final class LayerExamples {
 
     private static Matrix single(double value) {
         return BACKEND.matrix(1, 1, new double[] {value});
-    }
-
-    private static void whereTheWeightIsApplied(Example example) {
-        double x = example.givenOne("x = 1");
-        double weight = example.givenOne("weight 0.5");
-        DispatchPlan plan = DispatchPlan.of(Routing.of(1, 1, new int[1], new double[] {weight}), Capacity.dropless());
-        double output = unit(x, 1, 1);
-        double combined = plan.combine(single(output)).toArray()[0];
-        double sigmoid = Plain.sigmoid(1);
-        example.ours("0.5·0.7311 = 0.3655", new double[] {weight, output, combined}, 0.5, sigmoid, 0.5 * sigmoid);
-        double scaled = weight * x;
-        example.theirs("silu(0.5)·0.5 = 0.1556", scaled, scaled, Plain.silu(scaled) * scaled);
     }
 
     private static void added(Example example) {
