@@ -17,7 +17,6 @@ import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.parameter.Parameters;
-import org.moe4j.core.testing.TracingBackend;
 
 /** What a layer holds and gives up: every handle is counted. */
 class LayerMemoryTest {

@@ -1,4 +1,4 @@
-package org.moe4j.core.testing;
+package org.moe4j.core.layer;
 
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationHandler;
@@ -17,9 +17,9 @@ import org.moe4j.core.reference.ReferenceBackend;
  * The reference backend, its banks made of elementary kernels, with a count of the handles that are open, a list of the shapes
  * that were made, and a kernel call that fails when it is told to.
  */
-public final class TracingBackend {
+final class TracingBackend {
     /** What a failing kernel throws. */
-    public static final class Failure extends RuntimeException {
+    static final class Failure extends RuntimeException {
         private static final long serialVersionUID = 1;
     }
 
@@ -31,29 +31,29 @@ public final class TracingBackend {
     private int calls;
     private int callsLeft = Integer.MAX_VALUE;
 
-    public Backend backend() {
+    Backend backend() {
         return backend;
     }
 
     /** Handles that nobody has closed. */
-    public int open() {
+    int open() {
         return open;
     }
 
     /** Kernels called so far. */
-    public int calls() {
+    int calls() {
         return calls;
     }
 
     /** Shapes made since the last call, as {@code 3x4}. */
-    public List<String> made() {
+    List<String> made() {
         List<String> shapes = List.copyOf(made);
         made.clear();
         return shapes;
     }
 
     /** Every call but the first few fails; a negative number heals. */
-    public void failAfter(int count) {
+    void failAfter(int count) {
         callsLeft = count < 0 ? Integer.MAX_VALUE : count;
     }
 
@@ -145,7 +145,7 @@ public final class TracingBackend {
         }
 
         @Override
-        public Backend backend() {
+        Backend backend() {
             return backend;
         }
 
