@@ -113,7 +113,7 @@ record LayerParts(
     public String toString() {
         ExpertShape shape = routed.experts().shape();
         StringBuilder text = new StringBuilder("[D " + routed.hiddenSize() + ", top " + router.topK() + " of "
-                + shape.count() + " experts, F " + shape.intermediateSize());
+                + shape.count() + " experts, F " + shape.intermediateSize() + ", " + shape.activation());
         routed.latent().ifPresent(latent -> text.append(", latent ").append(latent.latentSize()));
         shared.ifPresent(branch -> {
             text.append(", shared");

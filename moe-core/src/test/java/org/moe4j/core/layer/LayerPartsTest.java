@@ -96,7 +96,7 @@ class LayerPartsTest {
                 .withShared(SharedBranch.of(
                         SwiGluExperts.random(new ExpertShape(1, 4, 7), BACKEND, 1), new WeightedMerge()));
         assertThat(layer.toString())
-                .startsWith("MoeLayer[D 4, top 1 of 3 experts, F 5, latent 2, shared 7, merge ")
+                .startsWith("MoeLayer[D 4, top 1 of 3 experts, F 5, SwiGlu[], latent 2, shared 7, merge ")
                 .contains("weights on INPUT, TokenJitter[epsilon=0.1]")
                 .endsWith(BACKEND.name() + "]");
     }

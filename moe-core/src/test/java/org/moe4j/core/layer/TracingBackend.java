@@ -1,16 +1,17 @@
 package org.moe4j.core.layer;
 
-import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.reference.ReferenceBackend;
 
 /**
@@ -71,51 +72,51 @@ final class TracingBackend {
         }
         calls++;
         try {
-            return wrapped(method.invoke(
-                    reference,
-                    Arrays.stream(arguments).map(TracingBackend::unwrapped).toArray()));
+            Object[] inner = new Object[arguments.length];
+            for (int i = 0; i < inner.length; i++) {
+                inner[i] = mapped(arguments[i], TracingBackend::unwrapped);
+            }
+            return mapped(method.invoke(reference, inner), this::wrapped);
         } catch (InvocationTargetException e) {
             throw e.getCause();
         }
     }
 
-    private static Object unwrapped(Object argument) {
-        if (argument instanceof Traced traced) {
-            return traced.inner;
-        }
-        return argument instanceof List<?> list
-                ? list.stream().map(TracingBackend::unwrapped).toList()
-                : argument;
+    private static Matrix unwrapped(Matrix matrix) {
+        return matrix instanceof Traced traced ? traced.inner : matrix;
     }
 
-    private Object wrapped(Object result) throws ReflectiveOperationException {
-        if (result instanceof Matrix matrix) {
-            made.add(matrix.rows() + "x" + matrix.columns());
-            return new Traced(matrix);
+    private Matrix wrapped(Matrix matrix) {
+        made.add(matrix.rows() + "x" + matrix.columns());
+        return new Traced(matrix);
+    }
+
+    /** An argument or a result with all its matrices exchanged. */
+    private static Object mapped(Object value, UnaryOperator<Matrix> each) throws ReflectiveOperationException {
+        if (value instanceof Matrix matrix) {
+            return each.apply(matrix);
         }
-        if (result instanceof List<?> list) {
-            List<Object> each = new ArrayList<>();
+        if (value instanceof Optional<?> optional) {
+            return optional.isEmpty() ? optional : Optional.of(mapped(optional.get(), each));
+        }
+        if (value instanceof List<?> list) {
+            List<Object> all = new ArrayList<>();
             for (Object one : list) {
-                each.add(wrapped(one));
+                all.add(mapped(one, each));
             }
-            return each;
+            return all;
         }
-        return result instanceof Record several && several.getClass().getEnclosingClass() == Backend.class
-                ? wrapped(several)
-                : result;
-    }
-
-    /** A kernel's several results. */
-    private Record wrapped(Record several) throws ReflectiveOperationException {
-        RecordComponent[] components = several.getClass().getRecordComponents();
+        if (!(value instanceof Projections several)) {
+            return value;
+        }
+        RecordComponent[] components = Projections.class.getRecordComponents();
         Object[] values = new Object[components.length];
         Class<?>[] types = new Class<?>[components.length];
         for (int i = 0; i < values.length; i++) {
-            values[i] = wrapped(components[i].getAccessor().invoke(several));
+            values[i] = mapped(components[i].getAccessor().invoke(several), each);
             types[i] = components[i].getType();
         }
-        Constructor<? extends Record> constructor = several.getClass().getDeclaredConstructor(types);
-        return constructor.newInstance(values);
+        return Projections.class.getDeclaredConstructor(types).newInstance(values);
     }
 
     private final class Traced implements Matrix {
@@ -145,7 +146,7 @@ final class TracingBackend {
         }
 
         @Override
-        Backend backend() {
+        public Backend backend() {
             return backend;
         }
 
