@@ -2,6 +2,7 @@ package org.moe4j.merge;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -9,6 +10,7 @@ import java.util.function.Function;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.layer.MergePass;
 import org.moe4j.core.parameter.Parameters;
 
@@ -86,9 +88,8 @@ final class GatedPass implements MergePass {
     public BranchGradients backward(Matrix dOutput, Set<String> wanted, Parameters into) {
         return backward(dOutput, dZ -> {
             if (wanted.contains(GatedMerge.GATE)) {
-                try (Matrix dGate = tokens.backend().matmulTransA(dZ, tokens)) {
-                    tokens.backend().accumulate(1, into.get(GatedMerge.GATE), 0, dGate);
-                }
+                Map<Integer, Matrix> gate = Map.of(0, into.get(GatedMerge.GATE));
+                tokens.backend().accumulateMatmulTransA(dZ, tokens, RowGroups.single(dZ.rows()), gate);
             }
             return Parameters.none();
         });

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -21,6 +22,7 @@ import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.expert.SwiGluWeights;
 import org.moe4j.core.layer.MergePass;
 import org.moe4j.core.layer.MergePass.BranchGradients;
+import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
 
@@ -107,6 +109,29 @@ class GatedMergeTest {
         assertThatThrownBy(() -> pass.sharedFactor(0, sizes.shared())).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> pass.sharedFactor(sizes.tokens(), 0)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> pass.routedFactor(sizes.tokens())).isInstanceOf(IndexOutOfBoundsException.class);
+    }
+
+    @ParameterizedTest
+    @MethodSource("cases")
+    void aWantedGateIsAddedAndAFrozenOneLeft(SharedScore score, Sizes sizes) {
+        Matrix tokens = random(sizes.tokens(), sizes.hidden(), 2);
+        Matrix gate = random(sizes.shared(), sizes.hidden(), 1);
+        MergePass pass =
+                new GatedMerge(gate, score).merge(tokens, random(sizes.tokens(), sizes.hidden(), 3), branches(sizes));
+        BranchGradients all = pass.backward(tokens);
+        Matrix buffer = BACKEND.buffer(sizes.shared(), sizes.hidden());
+        Parameters into = Parameters.of("gate", buffer);
+        BranchGradients frozen = pass.backward(tokens, Set.of(), into);
+        assertThat(buffer.toArray()).containsOnly(0);
+        assertThat(frozen.parameters().names()).isEmpty();
+        assertThat(frozen.tokens().orElseThrow().toArray())
+                .isEqualTo(all.tokens().orElseThrow().toArray());
+        pass.backward(tokens, Set.of("gate"), into).close();
+        pass.backward(tokens, Set.of("gate"), into).close();
+        double[] once = all.parameters().get("gate").toArray();
+        for (int i = 0; i < once.length; i++) {
+            assertThat(buffer.toArray()[i]).isCloseTo(2 * once[i], within(1e-14));
+        }
     }
 
     @ParameterizedTest

@@ -16,6 +16,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.layer.MergePass;
 import org.moe4j.core.layer.MergePass.BranchGradients;
 import org.moe4j.core.parameter.Parameters;
@@ -50,6 +51,22 @@ class ScaledMergeTest {
 
     static Stream<ScaledMerge> table37() {
         return merges().filter(merge -> merge.presumption() instanceof Presumption.UnitSum);
+    }
+
+    @ParameterizedTest
+    @MethodSource("merges")
+    void conventionsOfTable37WeighOutputsOnly(ScaledMerge merge) {
+        merge.requirePlace(WeightPlace.OUTPUT);
+        if (merge.presumption() instanceof Presumption.UnitSum) {
+            assertThatThrownBy(() -> merge.requirePlace(WeightPlace.INPUT))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(
+                            "merge: expected a convention for weights on the input (experts.weightPlace = input) but was"
+                                    + " merge.convention = " + merge.name()
+                                    + "; choose merge.convention = sum, or experts.weightPlace = output");
+        } else {
+            merge.requirePlace(WeightPlace.INPUT);
+        }
     }
 
     @ParameterizedTest

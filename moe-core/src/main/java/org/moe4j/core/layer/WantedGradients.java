@@ -1,8 +1,10 @@
 package org.moe4j.core.layer;
 
 import java.util.LinkedHashSet;
+import java.util.Map;
 import java.util.Set;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.expert.ExpertsPass;
 import org.moe4j.core.layer.MergePass.BranchGradients;
 import org.moe4j.core.parameter.Parameters;
@@ -54,9 +56,7 @@ final class WantedGradients implements GradientSink {
     @Override
     public void product(String name, Matrix a, Matrix b) {
         if (wanted.contains(name)) {
-            try (Matrix product = a.backend().matmulTransA(a, b)) {
-                a.backend().accumulate(1, into.get(name), 0, product);
-            }
+            a.backend().accumulateMatmulTransA(a, b, RowGroups.single(a.rows()), Map.of(0, into.get(name)));
         }
     }
 }

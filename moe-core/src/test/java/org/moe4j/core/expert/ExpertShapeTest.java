@@ -11,6 +11,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.backend.Activation;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.testing.SmallPreset;
 
@@ -36,6 +37,32 @@ class ExpertShapeTest {
     void withoutTheSectionThereIsNoSharedExpert() {
         assertThat(ExpertShape.shared(Preset.named("olmoe-1b-7b"))).isEmpty();
         assertThat(ExpertShape.shared(Preset.named("olmo-study"))).containsExactly(new ExpertShape(1, 2560, 1280));
+    }
+
+    @Test
+    void aLatentSizeIsTheWidthOfRoutedExpertsAlone() throws IOException {
+        Preset latent = preset("experts.latentSize = 2;shared.count = 1;shared.intermediateSize = 5");
+        assertThat(ExpertShape.routed(latent)).isEqualTo(new ExpertShape(6, 2, 4));
+        assertThat(ExpertShape.shared(latent)).containsExactly(new ExpertShape(1, 8, 5));
+        assertThat(ExpertShape.tokenWidth(latent)).isEqualTo(8);
+        assertThat(ExpertShape.latentSize(latent)).hasValue(2);
+        Preset larger = latent.scaledTo(84, 4); // a quarter of the hidden size, as before
+        assertThat(ExpertShape.latentSize(larger)).hasValue(21);
+        assertThat(ExpertShape.latentSize(latent.scaledTo(1, 1))).hasValue(1);
+        assertThat(ExpertShape.latentSize(preset(""))).isEmpty();
+        Preset wrong = preset("experts.latentSize = 0");
+        assertThatThrownBy(() -> ExpertShape.routed(wrong))
+                .hasMessage("preset test: experts.latentSize: expected at least 1 but was 0");
+    }
+
+    @Test
+    void theWeightsPlaceIsAWord() throws IOException {
+        assertThat(WeightPlace.from(preset(""))).isEqualTo(WeightPlace.OUTPUT);
+        assertThat(WeightPlace.from(preset("experts.weightPlace = output"))).isEqualTo(WeightPlace.OUTPUT);
+        assertThat(WeightPlace.from(preset("experts.weightPlace = input"))).isEqualTo(WeightPlace.INPUT);
+        Preset wrong = preset("experts.weightPlace = both");
+        assertThatThrownBy(() -> WeightPlace.from(wrong))
+                .hasMessage("preset test: experts.weightPlace: expected one of [input, output] but was both");
     }
 
     @ParameterizedTest

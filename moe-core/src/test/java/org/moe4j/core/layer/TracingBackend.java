@@ -6,7 +6,9 @@ import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.moe4j.core.backend.Backend;
@@ -103,6 +105,13 @@ final class TracingBackend {
             List<Object> all = new ArrayList<>();
             for (Object one : list) {
                 all.add(mapped(one, each));
+            }
+            return all;
+        }
+        if (value instanceof Map<?, ?> map) {
+            Map<Object, Object> all = new LinkedHashMap<>();
+            for (Map.Entry<?, ?> one : map.entrySet()) {
+                all.put(one.getKey(), mapped(one.getValue(), each));
             }
             return all;
         }
