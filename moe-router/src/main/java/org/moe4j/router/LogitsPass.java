@@ -63,11 +63,14 @@ final class LogitsPass {
 
     /** The standard deviations of what was added to the logits; empty when nothing was. */
     Optional<double[]> deviations() {
+        if (!addsToLogits()) {
+            return Optional.empty();
+        }
         double[] deviations = new double[clean.tokens() * clean.experts()];
         for (int i = 0; i < deviations.length; i++) {
             deviations[i] = deviation(i);
         }
-        return addsToLogits() ? Optional.of(deviations) : Optional.empty();
+        return Optional.of(deviations);
     }
 
     private boolean addsToLogits() {

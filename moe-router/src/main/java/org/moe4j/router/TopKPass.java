@@ -1,5 +1,6 @@
 package org.moe4j.router;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -52,6 +53,11 @@ public final class TopKPass implements RouterPass, RoutedTokens {
     @Override
     public Routing routing() {
         return routing;
+    }
+
+    @Override
+    public int topK() {
+        return config.topK();
     }
 
     @Override
@@ -129,16 +135,20 @@ public final class TopKPass implements RouterPass, RoutedTokens {
     public double[] logitGradients(double[] dScores) {
         int experts = config.experts();
         Require.count("dScores", dScores.length, (long) routing.tokens() * experts, "numbers (T x E)");
-        double[] all = logits.toArray();
-        double[] dLogits = new double[all.length];
+        double[] all = new double[dScores.length];
+        double[] row = new double[experts];
         double[] scores = new double[experts];
         double[] dRow = new double[experts];
+        double[] dLogits = new double[experts];
         for (int t = 0; t < routing.tokens(); t++) {
-            config.score().scores(all, t, scores);
+            logits.row(t, row);
+            config.score().scores(row, 0, scores);
             System.arraycopy(dScores, t * experts, dRow, 0, experts);
-            config.score().logitGradients(all, t, scores, dRow, dLogits);
+            Arrays.fill(dLogits, 0);
+            config.score().logitGradients(row, 0, scores, dRow, dLogits);
+            System.arraycopy(dLogits, 0, all, t * experts, experts);
         }
-        return dLogits;
+        return all;
     }
 
     @Override

@@ -45,14 +45,16 @@ final class LossDefinitions {
 
     /** E times the sum of f·P, f the share of tokens that have e anywhere; the mean over groups. */
     static double flaxformer(LossLayer layer) {
-        return meanOverSequences(layer, true, rows -> {
+        return meanOverSequences(layer, false, all -> {
+            int[] rows = layer.rows(all); // masks and probabilities of the others are 0, and part of the mean
             double sum = 0;
             for (int e = 0; e < layer.experts(); e++) {
                 int expert = e;
                 double f = mean(rows, t -> IntStream.of(layer.chosen(t)).anyMatch(i -> i == expert) ? 1 : 0);
                 sum += f * mean(rows, t -> layer.scores(t)[expert]);
             }
-            return layer.experts() * sum;
+            double share = (double) rows.length / all.length;
+            return layer.experts() * sum * share * share;
         });
     }
 

@@ -61,7 +61,7 @@ final class TokenwiseLosses {
         }
         return switch (formula) {
             case "switch" -> meanOfSequences(tokens -> experts * products(tokens, this::first, this::scores));
-            case "flaxformer" -> meanOfSequences(tokens -> experts * products(tokens, this::chosen, this::scores));
+            case "flaxformer" -> flaxformer();
             case "transformers" -> experts * products(seen.valid(), this::freshSoftmax, this::softmax);
             case "megatron" -> ofK(seen.valid(), this::freshScores, this::unitScores);
             case "megatron-sequence" -> megatronSequence();
@@ -109,6 +109,19 @@ final class TokenwiseLosses {
 
     private double meanOfSequences(ToDoubleFunction<List<Integer>> formula) {
         return sequences().stream().mapToDouble(formula).average().orElse(0);
+    }
+
+    /** {@code E·Σ_e f_e·P_e} of each sequence, both means over all its rows; padding adds 0 to either. */
+    private double flaxformer() {
+        double sum = 0;
+        int filled = 0;
+        for (List<Integer> all : seen.sequences()) {
+            List<Integer> valid = all.stream().filter(seen.valid()::contains).toList();
+            double share = (double) valid.size() / Math.max(1, all.size());
+            sum += valid.isEmpty() ? 0 : experts * products(valid, this::chosen, this::scores) * share * share;
+            filled += all.isEmpty() ? 0 : 1;
+        }
+        return sum / filled;
     }
 
     /**

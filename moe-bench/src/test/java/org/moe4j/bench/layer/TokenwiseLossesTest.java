@@ -63,6 +63,8 @@ class TokenwiseLossesTest {
         }
         // two sequences of mean length 1, one of them all padding: 2·2·(2·3/4) by 2
         assertThat(loss("megatron-sequence", seen)).isCloseTo(3, within(1e-15));
+        assertThat(loss("flaxformer", seen))
+                .isCloseTo(1.5 / 2, within(1e-15)); // the sequence without tokens is one of two
         assertThat(loss("z-loss", seen)).isCloseTo(Math.log(4) * Math.log(4), within(1e-15));
         assertThat(loss("z-loss", seen(List.of(), List.of()))).isZero();
     }

@@ -180,7 +180,8 @@ public sealed interface RowLimit {
             if (tokens == 0 || slots == 0) {
                 return 0;
             }
-            double whole = rounding.whole(share.rows(factor, tokens, slots, experts));
+            double rows = share.rows(factor, tokens, slots, experts);
+            double whole = rounding.whole(Math.max(rows, Double.MIN_VALUE)); // a product that vanishes is above 0 still
             if (minimum > 0 && whole <= minimum) {
                 return Math.min(minimum, tokens);
             }

@@ -136,6 +136,15 @@ class CapacityTest {
         return Capacity.from(Preset.load(file));
     }
 
+    /** Half of the smallest double is 0. */
+    @Test
+    void roundedUpIsNeverNoLimit() {
+        RowLimit.OfShare smallest = RowLimit.factor(Double.MIN_VALUE);
+        for (RowLimit.EvenShare share : RowLimit.EvenShare.values()) {
+            assertThat(smallest.withShare(share).rowsPerExpert(10, 10, 1000)).isEqualTo(1);
+        }
+    }
+
     @Test
     void neverMoreThanAllTokens() {
         assertThat(rows(Capacity.factor(100), 8, 4, 2)).isEqualTo(8);

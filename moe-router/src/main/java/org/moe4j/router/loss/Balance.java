@@ -2,7 +2,6 @@ package org.moe4j.router.loss;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.router.loss.Grouping.Layers;
 
@@ -28,7 +27,7 @@ final class Balance {
         for (int i = 0; i < all.size(); i++) {
             double[] lengths = lengths(loss, all.get(i).groups());
             double[] weights = loss.grouping().weights(lengths);
-            scale(weights, share * factor(loss, layers.get(i).routing(), sum(lengths)));
+            scale(weights, share * factor(loss, layers.get(i), sum(lengths)));
             double[][] counts = new double[lengths.length][];
             for (int g = 0; g < counts.length; g++) {
                 counts[g] = all.get(i).counts(g);
@@ -39,12 +38,14 @@ final class Balance {
 
     /** The groups of all layers become one: each layer's scores are multiplied with the counts of all. */
     private void pool(LoadBalancingLoss loss, List<? extends RoutedTokens> layers, List<BalanceSums> all) {
-        Routing first = layers.get(0).routing();
-        double[] counts = new double[first.experts()];
+        RoutedTokens first = layers.get(0);
+        double[] counts = new double[first.routing().experts()];
         double length = 0;
         for (int i = 0; i < all.size(); i++) {
-            Routing routing = layers.get(i).routing();
-            Require.count("layers", routing.experts(), first.experts(), "experts, as in the first of pooled layers");
+            RoutedTokens layer = layers.get(i);
+            Require.count(
+                    "layers", layer.routing().experts(), counts.length, "experts, as in the first of pooled layers");
+            Require.count("layers", layer.topK(), first.topK(), "experts per token, as in the first of pooled layers");
             BalanceSums.add(all.get(i).counts(0), counts);
             length += sum(lengths(loss, all.get(i).groups()));
         }
@@ -77,10 +78,10 @@ final class Balance {
         }
     }
 
-    private static double factor(LoadBalancingLoss loss, Routing routing, double length) {
-        double choices = loss.perChoice() ? Math.max(1, routing.topK()) : 1; // without any choice there are no counts
+    private static double factor(LoadBalancingLoss loss, RoutedTokens layer, double length) {
+        double choices = loss.perChoice() ? Math.max(1, layer.topK()) : 1; // without any choice there are no counts
         double divided = loss.divisor().isPresent() ? length / loss.divisor().getAsDouble() : 1;
-        return loss.coefficient() * routing.experts() / choices * divided;
+        return loss.coefficient() * layer.routing().experts() / choices * divided;
     }
 
     double value() {

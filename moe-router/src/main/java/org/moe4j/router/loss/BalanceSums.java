@@ -8,6 +8,7 @@ final class BalanceSums {
     private final Scores kind;
     private final TokenGroups groups;
     private final double[] scores;
+    private final double[] divisors; // of the scores of each token
     private final double[][] counts;
     private final double[][] sums;
 
@@ -17,10 +18,11 @@ final class BalanceSums {
         this.groups = groups;
         Routing routing = layer.routing();
         int experts = routing.experts();
-        scores = kind.of(layer, groups);
+        divisors = new double[routing.tokens()];
+        scores = kind.of(layer, groups, divisors);
         counts = new double[groups.groups()][experts];
         sums = new double[groups.groups()][experts];
-        int[] best = new int[routing.topK()];
+        int[] best = new int[layer.topK()];
         for (int g = 0; g < groups.groups(); g++) {
             for (int t = groups.from(g); t < groups.to(g); t++) {
                 if (groups.valid(t)) {
@@ -72,6 +74,6 @@ final class BalanceSums {
                 }
             }
         }
-        kind.addGradients(layer, groups, scores, dScores, into.logits());
+        kind.addGradients(layer, scores, divisors, dScores, into.logits());
     }
 }

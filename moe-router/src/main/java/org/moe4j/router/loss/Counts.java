@@ -13,10 +13,9 @@ public enum Counts {
 
     /** Adds 1 for each counted expert of a token; {@code best} is room for K indices. */
     void add(Routing routing, int token, double[] scores, int[] best, double[] into) {
-        int topK = routing.topK();
         if (this == FRESH) {
-            best(scores, token * into.length, into.length, best, topK);
-            for (int rank = 0; rank < topK; rank++) {
+            best(scores, token * into.length, into.length, best, best.length);
+            for (int rank = 0; rank < best.length; rank++) {
                 into[best[rank]]++;
             }
             return;

@@ -134,7 +134,7 @@ public record GlobalBalancingLoss(double coefficient, Seen seen) implements Rout
 
     private double factor(RoutedTokens layer, BalanceSums sums) {
         double n = sums.groups().count();
-        int topK = layer.routing().topK();
+        int topK = layer.topK();
         return n == 0 || topK == 0 ? 0 : coefficient * layer.routing().experts() / (topK * n * n);
     }
 }

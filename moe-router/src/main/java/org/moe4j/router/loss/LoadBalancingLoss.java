@@ -24,7 +24,7 @@ import org.moe4j.router.loss.Grouping.Scope;
  * @param counts c
  * @param scores u
  * @param grouping over which tokens means are taken
- * @param perChoice whether κ is K, the {@code topK()} of the routing, and not 1
+ * @param perChoice whether κ is K, experts per token as the router was made, and not 1
  * @param divisor above 0, in place of one of the two n: the tokens of the whole step, where a trainer adds up parts of it
  */
 public record LoadBalancingLoss(
@@ -73,7 +73,8 @@ public record LoadBalancingLoss(
      * The same with all rows as n, padded ones too.
      *
      * @param coefficient at least 0
-     * @return Switch's and GShard's in {@code tensorflow/mesh}, {@code mesh_tensorflow/transformer/moe.py}
+     * @return GShard's in {@code tensorflow/mesh}, {@code mesh_tensorflow/transformer/moe.py}; without padding Switch's there too, which takes
+     *     the means before it masks
      */
     public static LoadBalancingLoss meshTensorFlow(double coefficient) {
         return switchTransformer(coefficient)
@@ -94,13 +95,15 @@ public record LoadBalancingLoss(
     }
 
     /**
-     * {@code E · Σ_e f_e P_e}, f of all K choices, the mean over groups of tokens, which are the sequences; balanced value K.
+     * {@code E · Σ_e f_e P_e}, f of all K choices, n all rows, padded ones too, the mean over groups of tokens, which are the sequences; balanced value K
+     * without padding.
      *
      * @param coefficient at least 0
-     * @return {@code google/flaxformer}, {@code flaxformer/architectures/moe/routing.py}
+     * @return {@code google/flaxformer}, {@code flaxformer/architectures/moe/routing.py}, its masked router where {@code ignore_padding_tokens}
      */
     public static LoadBalancingLoss flaxformer(double coefficient) {
-        return of("flaxformer", coefficient, Counts.CHOSEN, Scores.ROUTER, Scope.SEQUENCES, false);
+        return of("flaxformer", coefficient, Counts.CHOSEN, Scores.ROUTER, Scope.SEQUENCES, false)
+                .withGrouping(new Grouping(Scope.SEQUENCES).withLength(Length.ALL));
     }
 
     /**

@@ -14,6 +14,16 @@ public interface RoutedTokens {
     Routing routing();
 
     /**
+     * Experts per token, as the router was made; of a routing whose tokens have different numbers of experts it need not be the
+     * largest of them.
+     *
+     * @return K
+     */
+    default int topK() {
+        return routing().topK();
+    }
+
+    /**
      * Which rows count and where sequences end.
      *
      * @return the context of the run

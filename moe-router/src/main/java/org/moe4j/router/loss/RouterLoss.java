@@ -27,7 +27,7 @@ public sealed interface RouterLoss
      * The loss, already multiplied by its coefficient.
      *
      * @param layers the layers in their order
-     * @return a finite number
+     * @return a finite number, unless coefficient or logits are so large that the product overflows
      */
     double value(List<? extends RoutedTokens> layers);
 

@@ -23,8 +23,12 @@ public enum Scores {
         this.epsilon = epsilon;
     }
 
-    /** T·E numbers; those of rows that do not count are not used. */
-    double[] of(RoutedTokens layer, TokenGroups rows) {
+    /**
+     * T·E numbers; those of rows that do not count are not used.
+     *
+     * @param sums T numbers: set to what the scores of each token were divided by, where they were
+     */
+    double[] of(RoutedTokens layer, TokenGroups rows, double[] sums) {
         int experts = layer.routing().experts();
         if (this == SOFTMAX_OF_LOGITS) {
             return Softmax.rows(layer.logits(), experts, rows);
@@ -36,6 +40,7 @@ public enum Scores {
                 for (int at = t * experts; at < (t + 1) * experts; at++) {
                     all[at] /= sum;
                 }
+                sums[t] = sum;
             }
         }
         return all;
@@ -53,37 +58,36 @@ public enum Scores {
         return sum;
     }
 
-    /** Adds the gradients of the logits, given the numbers and their gradients, which are 0 in rows that do not count. */
-    void addGradients(RoutedTokens layer, TokenGroups rows, double[] u, double[] dU, double[] into) {
+    /**
+     * Adds the gradients of the logits.
+     *
+     * @param u the numbers
+     * @param sums what they were divided by
+     * @param dU their gradients, 0 in rows that do not count; used up
+     */
+    void addGradients(RoutedTokens layer, double[] u, double[] sums, double[] dU, double[] into) {
         int experts = layer.routing().experts();
         if (this == SOFTMAX_OF_LOGITS) {
             Softmax.addGradients(u, dU, experts, into);
             return;
         }
-        double[] dScores = this == ROUTER ? dU : quotientGradients(layer, rows, u, dU);
-        double[] dLogits = layer.logitGradients(dScores);
-        for (int i = 0; i < dLogits.length; i++) {
-            into[i] += dLogits[i];
+        if (this != ROUTER) {
+            undoQuotients(u, sums, dU, experts);
         }
+        BalanceSums.add(layer.logitGradients(dU), into);
     }
 
-    /** Of {@code u = s/(Σs + ε)}: {@code ds_e = (du_e − Σ_j du_j u_j)/(Σs + ε)}. */
-    private double[] quotientGradients(RoutedTokens layer, TokenGroups rows, double[] u, double[] dU) {
-        int experts = layer.routing().experts();
-        double[] scores = layer.scores();
-        double[] dScores = new double[u.length];
-        for (int t = 0; t < layer.routing().tokens(); t++) {
-            if (rows.valid(t)) {
-                double sum = sum(scores, t, experts);
-                double mean = 0;
-                for (int at = t * experts; at < (t + 1) * experts; at++) {
-                    mean += dU[at] * u[at];
-                }
-                for (int at = t * experts; at < (t + 1) * experts; at++) {
-                    dScores[at] = (dU[at] - mean) / sum;
-                }
+    /** Of {@code u = s/(Σs + ε)}: {@code ds_e = (du_e − Σ_j du_j u_j)/(Σs + ε)}, in place. */
+    private static void undoQuotients(double[] u, double[] sums, double[] dU, int experts) {
+        for (int t = 0; t < sums.length; t++) {
+            double sum = sums[t];
+            double mean = 0;
+            for (int at = t * experts; at < (t + 1) * experts; at++) {
+                mean += dU[at] * u[at];
+            }
+            for (int at = t * experts; sum != 0 && at < (t + 1) * experts; at++) { // 0 where a row does not count
+                dU[at] = (dU[at] - mean) / sum;
             }
         }
-        return dScores;
     }
 }

@@ -17,15 +17,34 @@ final class Softmax {
         return max + StrictMath.log(sum);
     }
 
+    /**
+     * Softmax of the numbers from a position on, written to another place: relative to the
+     * largest, since the logarithm of the sum beside large logits has no room for its own digits.
+     *
+     * @return {@link #logSumExp}
+     */
+    static double row(double[] logits, int from, int count, double[] into, int at) {
+        double max = Double.NEGATIVE_INFINITY;
+        for (int e = 0; e < count; e++) {
+            max = Math.max(max, logits[from + e]);
+        }
+        double sum = 0;
+        for (int e = 0; e < count; e++) {
+            into[at + e] = StrictMath.exp(logits[from + e] - max);
+            sum += into[at + e];
+        }
+        for (int e = 0; e < count; e++) {
+            into[at + e] /= sum;
+        }
+        return max + StrictMath.log(sum);
+    }
+
     /** Softmax of each row that counts; the others are 0. */
     static double[] rows(double[] logits, int experts, TokenGroups rows) {
         double[] all = new double[logits.length];
         for (int t = 0; t < logits.length / experts; t++) {
             if (rows.valid(t)) {
-                double lse = logSumExp(logits, t * experts, experts);
-                for (int at = t * experts; at < (t + 1) * experts; at++) {
-                    all[at] = StrictMath.exp(logits[at] - lse);
-                }
+                row(logits, t * experts, experts, all, t * experts);
             }
         }
         return all;

@@ -2,6 +2,7 @@ package org.moe4j.router.loss;
 
 import java.util.List;
 import java.util.Optional;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.RowMask;
 
@@ -10,15 +11,15 @@ final class TokenGroups {
     private final Optional<RowMask> mask;
     private final int[] bounds; // group g is bounds[g] .. bounds[g + 1]
 
-    private TokenGroups(Optional<RowMask> mask, int[] bounds) {
-        this.mask = mask;
+    private TokenGroups(RoutedTokens layer, int[] bounds) {
+        layer.context().requireTokens(layer.routing().tokens());
+        mask = layer.context().valid();
         this.bounds = bounds;
     }
 
     /** All rows as one group. */
     static TokenGroups batch(RoutedTokens layer) {
-        return new TokenGroups(
-                layer.context().valid(), new int[] {0, layer.routing().tokens()});
+        return new TokenGroups(layer, new int[] {0, layer.routing().tokens()});
     }
 
     /** A group for each sequence. */
@@ -35,7 +36,7 @@ final class TokenGroups {
         for (int g = 0; g < rows.length; g++) {
             bounds[g + 1] = bounds[g] + rows[g];
         }
-        return new TokenGroups(layer.context().valid(), bounds);
+        return new TokenGroups(layer, bounds);
     }
 
     int groups() {
@@ -76,9 +77,14 @@ final class TokenGroups {
         return valid(0, bounds[bounds.length - 1]);
     }
 
-    /** Refuses gradients of another number of layers. */
+    /** Refuses gradients of other layers. */
     static void requireOnePerLayer(List<LogitGradients> into, List<? extends RoutedTokens> layers) {
         Require.count("into", into.size(), layers.size(), "(one per layer)");
+        for (int i = 0; i < into.size(); i++) {
+            Routing routing = layers.get(i).routing();
+            long numbers = (long) routing.tokens() * routing.experts();
+            Require.count("into", into.get(i).logits().length, numbers, "numbers (T x E) for layer " + i);
+        }
     }
 
     /** A coefficient that losses take. */

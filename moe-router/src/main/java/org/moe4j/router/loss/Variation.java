@@ -5,11 +5,14 @@ import org.moe4j.router.loss.VariationLoss.Quantity;
 
 /** A variation loss of one layer. */
 final class Variation {
+    private static final double SMALLEST = 1e-290; // its inverse is far from the end of double
+
     private final VariationLoss loss;
     private final RoutedTokens layer;
     private final TokenGroups groups;
     private final int experts;
     private final double[] parts; // T·E, what each token adds to the quantity of each expert
+    private final double[] largest; // of the quantities of each group
     private final double share;
 
     Variation(VariationLoss loss, RoutedTokens layer) {
@@ -23,6 +26,7 @@ final class Variation {
             case LOAD, LOAD_ABOVE_LAST ->
                 hasProbabilities() ? new NoisyLoad(layer, isAboveLast()).probabilities() : choices(layer.routing());
         };
+        largest = new double[groups.groups()];
         int filled = 0;
         for (int g = 0; g < groups.groups(); g++) {
             filled += groups.count(g) > 0 ? 1 : 0;
@@ -35,7 +39,7 @@ final class Variation {
     }
 
     private boolean hasProbabilities() {
-        int topK = layer.routing().topK();
+        int topK = layer.topK();
         return layer.noiseDeviations().isPresent() && topK > 0 && (isAboveLast() || topK < experts);
     }
 
@@ -64,18 +68,30 @@ final class Variation {
         for (int g = 0; g < groups.groups(); g++) {
             double[] q = quantity(g);
             double mean = mean(q);
-            double below = mean * mean + loss.epsilon();
+            double below = below(mean, largest[g]);
             value += below == 0 ? 0 : share * variance(q, mean) / below;
         }
         return value;
     }
 
+    /** {@code m² + ε} in units of the largest. */
+    private double below(double mean, double unit) {
+        return unit < SMALLEST ? 0 : mean * mean + loss.epsilon() / unit / unit;
+    }
+
+    /** In units of the largest of them, so that no square leaves the range of double. */
     private double[] quantity(int group) {
         double[] q = new double[experts];
         for (int t = groups.from(group); t < groups.to(group); t++) {
             for (int e = 0; e < experts && groups.valid(t); e++) {
                 q[e] += parts[t * experts + e];
             }
+        }
+        for (double each : q) {
+            largest[group] = Math.max(largest[group], Math.abs(each));
+        }
+        for (int e = 0; e < experts && largest[group] >= SMALLEST; e++) {
+            q[e] /= largest[group];
         }
         return q;
     }
@@ -99,7 +115,7 @@ final class Variation {
     void addGradients(LogitGradients into) {
         double[] dParts = new double[parts.length];
         for (int g = 0; g < groups.groups(); g++) {
-            double[] dQuantity = quantityGradients(quantity(g));
+            double[] dQuantity = quantityGradients(quantity(g), largest[g]);
             for (int t = groups.from(g); t < groups.to(g); t++) {
                 for (int e = 0; e < experts && groups.valid(t); e++) {
                     dParts[t * experts + e] = dQuantity[e];
@@ -117,13 +133,14 @@ final class Variation {
         }
     }
 
-    private double[] quantityGradients(double[] q) {
+    private double[] quantityGradients(double[] q, double unit) {
         double mean = mean(q);
-        double below = mean * mean + loss.epsilon();
+        double below = below(mean, unit);
+        double variance = variance(q, mean);
         double[] dQuantity = new double[experts];
         for (int e = 0; e < experts && below != 0; e++) {
-            double slope = (q[e] - mean) / below - variance(q, mean) * mean / (below * below);
-            dQuantity[e] = share * 2 / experts * slope;
+            double slope = (q[e] - mean) / below - variance / below * (mean / below);
+            dQuantity[e] = share * 2 / experts * slope / unit;
         }
         return dQuantity;
     }

@@ -6,7 +6,7 @@ import org.moe4j.core.internal.Require;
 /**
  * {@code coefficient · CV²(q)} with the squared coefficient of variation {@code CV²(q) = V/(m² + ε)}, m the mean and V the population
  * variance of a quantity q of each of the E experts, summed over the valid tokens. Balanced value 0, which is also the least; tokens
- * repeated change nothing.
+ * repeated change nothing. Where no quantity reaches 1e-290 it is 0, without gradient.
  *
  * <p>Gradient: {@code dq_e = coefficient · (2/E) · [(q_e − m)/(m² + ε) − V·m/(m² + ε)²]}, then as {@link Quantity} says.
  *

@@ -86,11 +86,12 @@ public record ZLoss(double coefficient, OptionalDouble divisor) implements Route
         double factor = 2 * coefficient / divisor(rows);
         double[] logits = layer.logits();
         int experts = layer.routing().experts();
+        double[] softmax = new double[experts];
         for (int t = 0; t < layer.routing().tokens(); t++) {
             if (rows.valid(t)) {
-                double lse = Softmax.logSumExp(logits, t * experts, experts);
-                for (int at = t * experts; at < (t + 1) * experts; at++) {
-                    dLogits[at] += factor * lse * StrictMath.exp(logits[at] - lse);
+                double lse = Softmax.row(logits, t * experts, experts, softmax, 0);
+                for (int e = 0; e < experts; e++) {
+                    dLogits[t * experts + e] += factor * lse * softmax[e];
                 }
             }
         }
