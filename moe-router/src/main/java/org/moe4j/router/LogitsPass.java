@@ -134,8 +134,13 @@ final class LogitsPass {
     /** Gradients of tokens and parameters; the first array, those of the noisy logits, is used up. */
     Gradients backward(double[] dLogits, Optional<LogitGradients> further) {
         Map<String, Matrix> made = new LinkedHashMap<>();
-        Matrix dTokens = backward(dLogits, further, name -> true, made::put);
-        return new Gradients(dTokens, Parameters.of(made));
+        try {
+            Matrix dTokens = backward(dLogits, further, name -> true, made::put);
+            return new Gradients(dTokens, Parameters.of(made));
+        } catch (RuntimeException | Error failure) {
+            made.values().forEach(Matrix::close);
+            throw failure;
+        }
     }
 
     /** Gradient of the tokens; those of wanted parameters are added into buffers. The first array is used up. */
@@ -157,7 +162,11 @@ final class LogitsPass {
             add(dLogits, further.get().cleanLogits());
         }
         Backend backend = tokens.backend();
-        try (Matrix dAll = backend.matrix(clean.tokens(), clean.experts(), dLogits)) {
+        int rows = dLearned.isPresent() ? clean.tokens() : 0;
+        try (Matrix dAll = backend.matrix(clean.tokens(), clean.experts(), dLogits);
+                Matrix dU = backend.matrix(rows, clean.experts(), dLearned.orElseGet(() -> new double[0]));
+                // before anything is taken: it reads the router's weights, which may have been closed
+                Matrix dTokens = tokenGradients(dAll, dU)) {
             if (wanted.test(RouterWeights.WEIGHT)) {
                 try (Matrix input = input()) {
                     taker.accept(RouterWeights.WEIGHT, backend.matmulTransA(dAll, input));
@@ -166,8 +175,22 @@ final class LogitsPass {
             if (weights.bias().isPresent() && wanted.test(RouterWeights.BIAS)) {
                 taker.accept(RouterWeights.BIAS, backend.matrix(1, clean.experts(), columnSums(dLogits)));
             }
-            Matrix dTokens = inputGradients(backend.matmul(dAll, weights.weight()));
-            return dLearned.isPresent() ? throughNoise(dTokens, dLearned.get(), wanted, taker) : dTokens;
+            if (weights.noise().isPresent() && wanted.test(RouterWeights.NOISE)) {
+                taker.accept(RouterWeights.NOISE, backend.matmulTransA(dU, tokens));
+            }
+            return dTokens.share();
+        }
+    }
+
+    private Matrix tokenGradients(Matrix dAll, Matrix dU) {
+        Backend backend = tokens.backend();
+        Matrix dTokens = inputGradients(backend.matmul(dAll, weights.weight()));
+        if (weights.noise().isEmpty()) {
+            return dTokens;
+        }
+        try (dTokens;
+                Matrix through = backend.matmul(dU, weights.noise().get())) {
+            return backend.add(dTokens, through);
         }
     }
 
@@ -195,19 +218,6 @@ final class LogitsPass {
             }
         }
         return dInput;
-    }
-
-    private Matrix throughNoise(
-            Matrix dTokens, double[] dLearned, Predicate<String> wanted, BiConsumer<String, Matrix> taker) {
-        Backend backend = tokens.backend();
-        try (dTokens;
-                Matrix dU = backend.matrix(clean.tokens(), clean.experts(), dLearned);
-                Matrix through = backend.matmul(dU, weights.noise().orElseThrow())) {
-            if (wanted.test(RouterWeights.NOISE)) {
-                taker.accept(RouterWeights.NOISE, backend.matmulTransA(dU, tokens));
-            }
-            return backend.add(dTokens, through);
-        }
     }
 
     private static void add(double[] sum, double[] summand) {

@@ -8,8 +8,8 @@ import org.moe4j.core.preset.PresetSection;
 
 /**
  * Noise that a router is trained with. It acts when the {@linkplain org.moe4j.core.layer.RoutingContext context} has a noise
- * seed, and never otherwise: the plain context, and with it {@code MoeLayer.apply}, is without noise. The experts see the clean
- * tokens.
+ * seed, and never otherwise: the plain context, and with it {@code MoeLayer.apply} of tokens alone, is without noise. The experts see
+ * the clean tokens.
  *
  * <p>A random number depends on the seed and on its token and position in it, and on nothing else: not on backend, workers, JVM
  * or other tokens. Noises of one seed are independent of each other.

@@ -53,7 +53,7 @@ final class SinkhornBalance {
         }
         double change = 0;
         for (int e = 0; e < experts; e++) {
-            double next = 1 / (experts * (sums[e] + EPSILON));
+            double next = Math.max(Double.MIN_NORMAL, 1 / (experts * (sums[e] + EPSILON))); // 0 would divide 0
             change += Math.abs(next - columns[e]);
             columns[e] = next;
         }

@@ -259,6 +259,11 @@ public final class TopKRouter implements Router {
     }
 
     @Override
+    public boolean fixedCount() {
+        return config.selection().fixedCount();
+    }
+
+    @Override
     public boolean unitSum() {
         return config.unitSum();
     }

@@ -115,6 +115,16 @@ class SinkhornTest {
                 .isEqualTo(RouterConfig.topK(5, 2).routing(logits).tokensPerExpert());
     }
 
+    /** The factor of an expert that everybody wants shrinks in every iteration; it must not become 0. */
+    @Test
+    void aToleranceThatIsNeverReachedChoosesTheSame() {
+        double[] logits = {-1e5, 0, 1e5, -1e5, 0, 1e5};
+        for (double tolerance : new double[] {1e-4, Double.MIN_VALUE}) {
+            RouterConfig config = RouterConfig.topK(3, 1).withSelection(new Sinkhorn(tolerance, 1000));
+            assertThat(config.routing(logits).tokensPerExpert()).containsExactly(0, 0, 2);
+        }
+    }
+
     @Test
     void iterationsAreLimited() {
         double[] logits = {9, 0, 0, 8, 0, 0, 7, 1, 0};

@@ -1,8 +1,10 @@
 package org.moe4j.router;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -43,6 +45,20 @@ class TopKRouterErrorsTest {
         assertThatThrownBy(() -> router.route(BACKEND.matrix(18, 2, tokens), RoutingContext.plain()))
                 .isInstanceOf(ArithmeticException.class)
                 .hasMessage("router logits: expected finite values but token 17, expert 3 is NaN");
+    }
+
+    @Test
+    void aRouterThatWasClosedFillsNoBuffer() {
+        TopKRouter router = TopKRouter.random(RouterConfig.topK(4, 2), 3, BACKEND, 1)
+                .withNoise(new RouterNoise.LearnedNormal(0.01));
+        TopKPass pass = router.route(
+                BACKEND.matrix(1, 3, new double[] {1, 2, 3}),
+                RoutingContext.plain().withSeed(1));
+        Parameters into = Parameters.of(Map.of("weight", BACKEND.buffer(4, 3), "noise", BACKEND.buffer(4, 3)));
+        router.close();
+        assertThatThrownBy(() -> pass.backward(new double[] {1, 2}, new double[0], into.names(), into))
+                .isInstanceOf(IllegalStateException.class);
+        into.names().forEach(name -> assertThat(into.get(name).toArray()).containsOnly(0));
     }
 
     @Test

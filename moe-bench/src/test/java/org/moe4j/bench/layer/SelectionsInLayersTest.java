@@ -8,6 +8,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
@@ -15,6 +16,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.CapacityScope;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.dispatch.RowLimit;
+import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.layer.MoeLayer;
@@ -84,6 +86,19 @@ class SelectionsInLayersTest {
             Routing routing = layer.router().routing(tokens, SEEDED);
             assertThat(IntStream.range(0, 200).map(routing::count).distinct().count())
                     .isGreaterThan(1);
+        }
+    }
+
+    @Test
+    void weightsOnTheInputRefuseExpertChoiceWhateverItsMean() {
+        RouterConfig one = RouterConfig.topK(48, 1)
+                .withSelection(new ExpertSelection.ExpertChoice(RowLimit.factor(1), CapacityScope.batch()));
+        try (MoeLayer layer = MoeLayer.of(
+                TopKRouter.random(one, 24, BACKEND, 1), SwiGluExperts.random(ExpertShape.routed(PRESET), BACKEND, 2))) {
+            assertThatThrownBy(() -> layer.withWeightPlace(WeightPlace.INPUT))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("experts.weightPlace: expected output (a number of experts that varies) but was input;"
+                            + " a weight on the input takes one expert per token");
         }
     }
 

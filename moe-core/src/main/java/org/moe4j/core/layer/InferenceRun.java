@@ -1,6 +1,5 @@
 package org.moe4j.core.layer;
 
-import java.util.List;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Admission;
 import org.moe4j.core.dispatch.DispatchPlan;
@@ -13,18 +12,26 @@ record InferenceRun(LayerParts parts) {
 
     private static final int SMALLEST_CHUNK = 256;
 
-    /** Tokens and output (T×D), checked; the output is a buffer. */
-    void run(Matrix tokens, Matrix output) {
-        Admission admission =
-                Admission.of(parts.router().routing(tokens, RoutingContext.plain()), parts.capacity(), List.of());
-        int chunk = chunk();
-        for (int from = 0; from < tokens.rows(); from += chunk) {
-            int to = Math.min(tokens.rows(), from + chunk);
-            DispatchPlan plan = DispatchPlan.ofTokens(admission, from, to);
-            try (Matrix combined = parts.routed().apply(tokens, from, to, plan);
-                    Matrix merged = merged(tokens, from, to, combined)) {
-                tokens.backend().accumulate(0, output, from, merged);
+    /** Tokens, context and output (T×D), checked; the output is a buffer. */
+    void run(Matrix tokens, RoutingContext context, Matrix output) {
+        try (Matrix seen = seen(tokens, context)) {
+            Admission admission =
+                    Admission.of(parts.router().routing(seen, context), parts.capacity(), context.sequenceLengths());
+            int chunk = chunk();
+            for (int from = 0; from < seen.rows(); from += chunk) {
+                int to = Math.min(seen.rows(), from + chunk);
+                DispatchPlan plan = DispatchPlan.ofTokens(admission, from, to);
+                try (Matrix combined = parts.routed().apply(seen, from, to, plan);
+                        Matrix merged = merged(seen, from, to, combined)) {
+                    seen.backend().accumulate(0, output, from, merged);
+                }
             }
+        }
+    }
+
+    private Matrix seen(Matrix tokens, RoutingContext context) {
+        try (Unfinished factors = new Unfinished()) { // closes them in any case
+            return TokenJitter.seen(tokens, parts.jitterFactors(tokens, context).map(factors::add));
         }
     }
 

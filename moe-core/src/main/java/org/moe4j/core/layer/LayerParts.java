@@ -26,10 +26,11 @@ record LayerParts(
                 ? "as hidden size (of the latent projections)"
                 : "as hidden size (of the experts)";
         router.tokenWidth().ifPresent(own -> Require.count("router", own, width, whose));
-        if (routed.place() == WeightPlace.INPUT && router.topK() != 1) {
+        if (routed.place() == WeightPlace.INPUT && !(router.topK() == 1 && router.fixedCount())) {
+            String count = router.fixedCount() ? "router.topK = " + router.topK() : "a number of experts that varies";
             throw Require.expected(
                     "experts.weightPlace",
-                    "output (router.topK = " + router.topK() + ")",
+                    "output (" + count + ")",
                     "input",
                     "a weight on the input takes one expert per token");
         }
@@ -77,7 +78,14 @@ record LayerParts(
         return routed.experts().backend();
     }
 
-    void requireTokens(Matrix tokens) {
+    /** What a token jitter multiplies the tokens with; empty without one or without a seed. */
+    Optional<Matrix> jitterFactors(Matrix tokens, RoutingContext context) {
+        OptionalLong seed = context.noiseSeed(TokenJitter.USE);
+        return jitter.filter(rule -> seed.isPresent())
+                .map(rule -> rule.factors(backend(), tokens.rows(), tokens.columns(), seed.getAsLong()));
+    }
+
+    void requireTokens(Matrix tokens, RoutingContext context) {
         Require.count(
                 "tokens",
                 tokens.columns(),
@@ -93,6 +101,7 @@ record LayerParts(
             throw new IllegalArgumentException("tokens: expected finite values but token " + row + ", column " + column
                     + " is " + tokens.get(row, column));
         }
+        context.requireTokens(tokens.rows());
     }
 
     Parameters parameters() {

@@ -1,7 +1,6 @@
 package org.moe4j.core.layer;
 
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
@@ -94,8 +93,8 @@ public final class MoeLayer implements AutoCloseable {
      *
      * @param place before or after the experts
      * @return a layer that shares this one's banks
-     * @throws IllegalArgumentException for weights on the input with more than one expert per token, or with a merge that
-     *     presumes them on the output
+     * @throws IllegalArgumentException for weights on the input with a router whose tokens have more than one expert, or a number
+     *     that varies, or with a merge that presumes them on the output
      */
     public MoeLayer withWeightPlace(WeightPlace place) {
         RoutedBranch routed = parts.routed();
@@ -103,8 +102,8 @@ public final class MoeLayer implements AutoCloseable {
     }
 
     /**
-     * The same layer with jittered tokens in every {@link #forward} whose context has a noise seed. Router, experts, shared
-     * experts and merge all see the jittered tokens; {@link #apply} never jitters.
+     * The same layer with jittered tokens in every run whose context has a noise seed. Router, experts, shared experts and merge
+     * all see the jittered tokens; the plain context never jitters.
      *
      * @param jitter how the tokens are changed
      * @return a layer that shares this one's banks
@@ -133,10 +132,9 @@ public final class MoeLayer implements AutoCloseable {
      * @throws ArithmeticException for a router logit that is not finite
      */
     public MoePass forward(Matrix tokens, RoutingContext context) {
-        parts.requireTokens(tokens);
-        context.requireTokens(tokens.rows());
+        parts.requireTokens(tokens, context);
         try (Unfinished made = new Unfinished()) {
-            Optional<Matrix> factors = jitterFactors(tokens, context).map(made::add);
+            Optional<Matrix> factors = parts.jitterFactors(tokens, context).map(made::add);
             Matrix kept = made.add(kept(tokens, factors));
             RouterPass router = parts.router().route(kept, context);
             DispatchPlan plan =
@@ -149,52 +147,65 @@ public final class MoeLayer implements AutoCloseable {
         }
     }
 
-    private Optional<Matrix> jitterFactors(Matrix tokens, RoutingContext context) {
-        OptionalLong seed = context.noiseSeed(TokenJitter.USE);
-        if (parts.jitter().isEmpty() || seed.isEmpty()) {
-            return Optional.empty();
-        }
-        return Optional.of(
-                parts.jitter().get().factors(parts.backend(), tokens.rows(), tokens.columns(), seed.getAsLong()));
-    }
-
     /** Router and merge read the tokens again in backward, when the caller's handle may be closed or, if it is a buffer, filled with
      * something else. */
     private static Matrix kept(Matrix tokens, Optional<Matrix> factors) {
-        if (factors.isPresent()) {
-            return tokens.backend().multiply(tokens, factors.get());
-        }
-        return tokens.isBuffer() ? TokenRows.copy(tokens, 0, tokens.rows()) : tokens.share();
+        return factors.isEmpty() && tokens.isBuffer()
+                ? TokenRows.copy(tokens, 0, tokens.rows())
+                : TokenJitter.seen(tokens, factors);
     }
 
     /**
-     * Runs the layer and keeps nothing. The experts work in chunks of tokens, so that their scratch does not grow with T;
-     * the router's product and the routing (T·E and T·K numbers) are made for all tokens at once.
+     * Runs the layer in the plain context and keeps nothing.
      *
      * @param tokens (T×D), finite; T may be 0
      * @return (T×D)
      */
     public Matrix apply(Matrix tokens) {
-        parts.requireTokens(tokens);
+        return apply(tokens, RoutingContext.plain());
+    }
+
+    /**
+     * Runs the layer and keeps nothing: the output of {@link #forward(Matrix, RoutingContext)} in the same context, with the noise of
+     * its seed if it has one. The experts work in chunks of tokens, so that their scratch does not grow with T; the router's product,
+     * the routing (T·E and T·K numbers) and jittered tokens are made for all tokens at once.
+     *
+     * @param tokens (T×D), finite; T may be 0
+     * @param context sequences, as a capacity or a selection may need them, mask and seed
+     * @return (T×D)
+     */
+    public Matrix apply(Matrix tokens, RoutingContext context) {
         try (Unfinished made = new Unfinished()) {
+            parts.requireTokens(tokens, context);
             Matrix output = made.add(parts.backend().buffer(tokens.rows(), tokens.columns()));
-            new InferenceRun(parts).run(tokens, output);
+            new InferenceRun(parts).run(tokens, context, output);
             made.keep();
             return output;
         }
     }
 
     /**
-     * {@link #apply} into a given buffer.
+     * {@link #apply(Matrix)} into a given buffer.
      *
      * @param tokens (T×D), finite; T may be 0
      * @param output a {@link Backend#buffer} (T×D), overwritten
      */
     public void applyInto(Matrix tokens, Matrix output) {
-        parts.requireTokens(tokens);
+        applyInto(tokens, RoutingContext.plain(), output);
+    }
+
+    /**
+     * {@link #apply(Matrix, RoutingContext)} into a given buffer.
+     *
+     * @param tokens (T×D), finite; T may be 0
+     * @param context sequences, mask and seed
+     * @param output a {@link Backend#buffer} (T×D), overwritten
+     */
+    public void applyInto(Matrix tokens, RoutingContext context, Matrix output) {
+        parts.requireTokens(tokens, context);
         KernelChecks.owner("output", output, parts.backend());
         KernelChecks.buffer("output", output, tokens.rows(), tokens.columns(), "shape of tokens");
-        new InferenceRun(parts).run(tokens, output);
+        new InferenceRun(parts).run(tokens, context, output);
     }
 
     /**

@@ -176,8 +176,12 @@ public final class MoePass implements AutoCloseable {
     public Gradients backward(Matrix dOutput, double[] dLogits, Set<String> wanted, Parameters into) {
         requireFit(dOutput, dLogits);
         shapes.requireBuffers(wanted, into, tokens.backend());
-        Matrix dTokens = backward(dOutput, dLogits, new WantedGradients(wanted, into));
-        return new Gradients(dTokens, into.map((name, buffer) -> buffer.share()));
+        try (Unfinished made = new Unfinished()) {
+            Parameters handles = ParameterShapes.shared(into, made); // before anything is written: one may be closed
+            Gradients gradients = new Gradients(backward(dOutput, dLogits, new WantedGradients(wanted, into)), handles);
+            made.keep();
+            return gradients;
+        }
     }
 
     private void requireFit(Matrix dOutput, double[] dLogits) {

@@ -28,6 +28,11 @@ final class ParameterShapes {
         return Collections.unmodifiableSet(shapes.keySet());
     }
 
+    /** Handles of their own on all matrices of a set; closed when not all of them are open. */
+    static Parameters shared(Parameters parameters, Unfinished made) {
+        return parameters.map((name, matrix) -> made.add(matrix.share()));
+    }
+
     /** Refuses a request for gradients unless every wanted name has a buffer of its parameter's shape. */
     void requireBuffers(Set<String> wanted, Parameters into, Backend backend) {
         for (String name : wanted) {

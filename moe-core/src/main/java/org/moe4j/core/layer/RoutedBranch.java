@@ -30,6 +30,12 @@ record RoutedBranch(Experts experts, Optional<LatentProjections> latent, WeightP
 
     /** What the tokens are weighted with before their experts, of which each has one at most. */
     static double[] weights(Admission admission, int from, int to) {
+        if (admission.routing().topK() > 1) { // a router that said otherwise
+            throw Require.expected(
+                    "routing",
+                    "at most 1 expert per token with weights on the input",
+                    admission.routing().topK());
+        }
         double[] weights = new double[to - from];
         for (int t = from; t < to; t++) {
             int count = admission.routing().count(t);

@@ -53,6 +53,15 @@ public interface Router extends AutoCloseable {
     int topK();
 
     /**
+     * Whether every token has exactly K experts, whatever the tokens and the seed.
+     *
+     * @return false for a router whose tokens may have fewer or more; true unless a router says otherwise
+     */
+    default boolean fixedCount() {
+        return true;
+    }
+
+    /**
      * Whether the weights of every token add up to {@link #scale()}.
      *
      * @return true for a router that renormalises

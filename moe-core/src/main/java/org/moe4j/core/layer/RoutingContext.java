@@ -9,7 +9,8 @@ import org.moe4j.core.internal.Require;
 
 /**
  * What a router may need beside the tokens. A padded row is routed and computed like any other; the mask and the
- * sequence lengths are for losses and statistics, the seed for noise.
+ * sequence lengths are for losses, statistics, and what is decided by sequences (capacity, expert choice); the seed is for noise. Layers
+ * that run with one seed draw the same noise: give each of them its own.
  *
  * @param valid which rows count; empty: all
  * @param sequenceLengths lengths of consecutive sequences that make up the rows; empty: one sequence

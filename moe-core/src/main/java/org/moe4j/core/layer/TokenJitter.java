@@ -1,5 +1,6 @@
 package org.moe4j.core.layer;
 
+import java.util.Optional;
 import java.util.SplittableRandom;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
@@ -60,6 +61,11 @@ public record TokenJitter(double epsilon) {
                 }
             }
         });
+    }
+
+    /** The tokens as the stages see them: another handle, or the product with the factors. */
+    static Matrix seen(Matrix tokens, Optional<Matrix> factors) {
+        return factors.map(f -> tokens.backend().multiply(tokens, f)).orElseGet(tokens::share);
     }
 
     private double next(SplittableRandom random) {

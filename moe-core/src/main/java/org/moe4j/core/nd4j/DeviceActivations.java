@@ -17,7 +17,8 @@ import org.nd4j.linalg.ops.transforms.Transforms;
 
 /**
  * Activations as ND4J operations. Each method returns a fresh array; intermediate ones end with the scope. Values
- * are cut by replacing them where a comparison says so, so that NaN spreads as in the definition.
+ * are cut by replacing them where a comparison says so, so that NaN spreads as in the definition; gradients are multiplied in an order
+ * in which nothing overflows that a later factor would have made small.
  */
 final class DeviceActivations {
     private static final double TWICE_ROOT = 2 * Math.sqrt(2 / Math.PI);
@@ -67,12 +68,12 @@ final class DeviceActivations {
     /** {@code d · dh/dg}. */
     private INDArray gateGradient(Activation.Gated activation, INDArray g, INDArray u, INDArray d) {
         if (activation instanceof ClampedSwiGlu clamped) {
-            INDArray inner = scope.temporary(atMost(g, clamped.limit())).muli(clamped.alpha());
+            INDArray gate = scope.temporary(atMost(g, clamped.limit()));
             INDArray up = scope.temporary(clip(u, clamped.limit())).addi(clamped.offset());
-            INDArray dGate = siluSlope(inner).muli(up).muli(d);
+            INDArray dGate = slope(gate, clamped.alpha()).muli(d).muli(up);
             return zeroWhere(dGate, g.gt(clamped.limit()));
         }
-        return siluSlope(g).muli(u).muli(d);
+        return slope(g, 1).muli(d).muli(u);
     }
 
     /** {@code d · dh/du}. */
@@ -108,7 +109,7 @@ final class DeviceActivations {
             return zeroWhere(d.dup('c'), u.lte(0));
         }
         if (activation instanceof ReluSquared) {
-            return atLeast(u, 0).muli(2).muli(d);
+            return atLeast(u, 0).muli(d).muli(2);
         }
         if (activation instanceof GeluExact) {
             INDArray density = scope.temporary(u.mul(u)).muli(-0.5);
@@ -125,13 +126,16 @@ final class DeviceActivations {
                     .muli(s)
                     .muli(d);
         }
-        return siluSlope(u).muli(d);
+        return slope(u, 1).muli(d);
     }
 
-    /** {@code σ(x) · (1 + x · (1 − σ(x)))}. */
-    private INDArray siluSlope(INDArray x) {
-        INDArray s = scope.temporary(Transforms.sigmoid(x, true));
-        return s.rsub(1).muli(x).addi(1).muli(s);
+    /**
+     * {@code σ + σ · (1 − σ) · x · alpha} with {@code σ = σ(alpha · x)}: multiplied in this order nothing overflows, even where
+     * {@code alpha · x} does.
+     */
+    private INDArray slope(INDArray x, double alpha) {
+        INDArray s = scope.temporary(Transforms.sigmoid(x.mul(alpha), false));
+        return s.rsub(1).muli(s).muli(x).muli(alpha).addi(s);
     }
 
     /** σ(u), or for the tanh form σ(2z). */

@@ -2,6 +2,7 @@ package org.moe4j.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.withinPercentage;
 
 import java.util.Arrays;
 import java.util.List;
@@ -126,6 +127,36 @@ abstract class ElementContract extends KernelContract {
         Matrix gate = backend().matrix(borders.length, borders.length, gates);
         Matrix up = backend().matrix(borders.length, borders.length, ups);
         assertActivation(activation, gate, up, backend().matrix(borders.length, borders.length, ones));
+    }
+
+    static Stream<Arguments> steps() {
+        Activation clamped = new Activation.ClampedSwiGlu(1.702, 7, 1);
+        Activation open = new Activation.ClampedSwiGlu(1.702, Double.POSITIVE_INFINITY, 1);
+        return Stream.of(
+                Arguments.of(new Activation.SwiGlu(), 2.5, 3e38, 1e-20, 3e18 * 1.0994, 2.5e-20 * 0.92414),
+                Arguments.of(new Activation.SwiGlu(), 2.5, 3.3e38, 0, 0, 0),
+                Arguments.of(clamped, -3e38, 1, 1, 0, 0),
+                Arguments.of(clamped, 3e38, 1, 1, 0, 7),
+                Arguments.of(open, -3e38, 1, 1, 0, 0),
+                Arguments.of(open, 3e38, 1, 1, 2, 3e38),
+                Arguments.of(new Activation.Silu(), 0, -3e38, 1, 0, 0),
+                Arguments.of(new Activation.GeluTanh(), 0, 3e38, 1, 0, 1),
+                Arguments.of(new Activation.GeluExact(), 0, -3e38, 1, 0, 0),
+                Arguments.of(new Activation.ReluSquared(), 0, 3e38, 1e-20, 0, 6e18),
+                Arguments.of(new Activation.ReluSquared(), 0, 3e38, 0, 0, 0));
+    }
+
+    /** Close to the largest number of single precision. */
+    @ParameterizedTest
+    @MethodSource("steps")
+    void gradientsThatAreFiniteDoNotOverflowOnTheWay(
+            Activation activation, double g, double u, double d, double byGate, double byUp) {
+        Matrix up = backend().matrix(1, 1, new double[] {u});
+        Projections projections = projections(activation, backend().matrix(1, 1, new double[] {g}), up);
+        Projections gradients =
+                backend().activateBackward(activation, projections, backend().matrix(1, 1, new double[] {d}));
+        assertThat(gradients.up().get(0, 0)).isCloseTo(byUp, withinPercentage(1e-2));
+        gradients.gate().ifPresent(dGate -> assertThat(dGate.get(0, 0)).isCloseTo(byGate, withinPercentage(1e-2)));
     }
 
     @ParameterizedTest
