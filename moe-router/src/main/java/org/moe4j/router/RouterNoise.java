@@ -55,7 +55,7 @@ public sealed interface RouterNoise {
 
     private static void onlyWith(PresetSection section, String key, String kind, String needed) {
         if (section.has(key) && !kind.equals(needed)) {
-            throw section.wrong(key, "kind = " + needed, kind);
+            throw section.wrong(key, "noise.kind = " + needed, kind);
         }
     }
 

@@ -199,7 +199,7 @@ final class RouterSection {
         if (epsilon == 0 && section.has("renormalization.epsilonPlace")) {
             throw section.wrong(
                     "renormalization.epsilonPlace",
-                    "a renormalization.epsilon above 0",
+                    "a router.renormalization.epsilon above 0",
                     section.has("renormalization.epsilon") ? "0" : "absent");
         }
         return section.checked(
@@ -222,7 +222,7 @@ final class RouterSection {
     /** Refuses a key of one choice beside another choice. */
     private void onlyWith(String key, String choice, String chosen, String needed) {
         if (section.has(key) && !chosen.equals(needed)) {
-            throw section.wrong(key, choice + " = " + needed, chosen);
+            throw section.wrong(key, "router." + choice + " = " + needed, chosen);
         }
     }
 }

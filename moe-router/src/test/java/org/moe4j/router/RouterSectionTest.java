@@ -107,10 +107,10 @@ class RouterSectionTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "noise.epsilon = 1|noise.epsilon: expected kind = input-jitter but was absent",
+                "noise.epsilon = 1|noise.epsilon: expected noise.kind = input-jitter but was absent",
                 "noise.kind = input-jitter|noise.epsilon: expected a number in (0, 1) but was absent",
                 "noise.kind = input-jitter\\nnoise.epsilon = 1|noise.epsilon: expected a number in (0, 1) but was 1.0",
-                "noise.kind = fixed-normal\\nnoise.floor = 1|noise.floor: expected kind = learned-normal but was fixed-normal",
+                "noise.kind = fixed-normal\\nnoise.floor = 1|noise.floor: expected noise.kind = learned-normal but was fixed-normal",
                 "noise.kind = gumbel|noise.kind: expected one of [fixed-normal, input-jitter, learned-normal] but was gumbel",
             })
     void noiseWithoutEffectOrMeaningIsRefused(String keys, String message) {
@@ -156,27 +156,27 @@ class RouterSectionTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "router.score.epsilon = 1|router.score.epsilon: expected score = sigmoid but was softmax",
-                "router.selection.groups = 2|router.selection.groups: expected selection = group-limited but was plain",
-                "router.renormalization.p = 2|router.renormalization.p: expected renormalization = norm but was none",
+                "router.score.epsilon = 1|router.score.epsilon: expected router.score = sigmoid but was softmax",
+                "router.selection.groups = 2|router.selection.groups: expected router.selection = group-limited but was plain",
+                "router.renormalization.p = 2|router.renormalization.p: expected router.renormalization = norm but was none",
                 "router.renormalization = norm|router.renormalization.p: expected a number above 0 but was absent",
                 "router.renormalization.epsilon = 1"
-                        + "|router.renormalization.epsilon: expected renormalization = sum but was none",
+                        + "|router.renormalization.epsilon: expected router.renormalization = sum but was none",
                 "router.renormalization = sum\\nrouter.renormalization.epsilonPlace = floor"
-                        + "|router.renormalization.epsilonPlace: expected a renormalization.epsilon above 0 but was absent",
+                        + "|router.renormalization.epsilonPlace: expected a router.renormalization.epsilon above 0 but was absent",
                 "router.renormalization = sum\\nrouter.renormalization.epsilon = 1\\nrouter.renormalization.epsilonPlace = top"
                         + "|router.renormalization.epsilonPlace: expected one of [floor, in-sum, per-score] but was top",
-                "router.selection.factor = 1|router.selection.factor: expected selection = expert-choice but was plain",
+                "router.selection.factor = 1|router.selection.factor: expected router.selection = expert-choice but was plain",
                 "router.selection = expert-choice|router.selection.factor: expected a number above 0 but was absent",
                 "router.selection = expert-choice\\nrouter.selection.factor = 0"
                         + "|router.selection.factor: expected a finite number above 0 but was 0.0",
-                "router.selection.threshold = 1|router.selection.threshold: expected selection = top-two but was plain",
+                "router.selection.threshold = 1|router.selection.threshold: expected router.selection = top-two but was plain",
                 "router.selection = top-two|router.topK: expected 2 (the experts of a token with TopTwo) but was 8",
                 "router.selection = sinkhorn\\nrouter.selectionBias = true|router.selectionBias: expected false"
                         + " with Sinkhorn[tolerance=1.0E-4, maxIterations=1000] but was true",
                 "router.selection = sinkhorn\\nrouter.selection.tolerance = 0"
                         + "|router.selection.tolerance: expected a finite number above 0 but was 0.0",
-                "router.selection.maxIterations = 1|router.selection.maxIterations: expected selection = sinkhorn but was plain",
+                "router.selection.maxIterations = 1|router.selection.maxIterations: expected router.selection = sinkhorn but was plain",
                 "router.precision = half|router.precision: expected one of [backend, double] but was half",
                 "router.logitBias = yes|router.logitBias: expected true or false but was yes",
                 "router.selection = group-limited\\nrouter.selection.groups = 8\\nrouter.selection.keptGroups = 4"
@@ -197,7 +197,7 @@ class RouterSectionTest {
         String two = "router.topK = 2\nrouter.selection = top-two\n";
         assertThatThrownBy(() -> readAll(two + "router.selection.threshold = 1"))
                 .hasMessage(
-                        "preset test: router.selection.threshold: expected selection.secondExpert = random but was all");
+                        "preset test: router.selection.threshold: expected router.selection.secondExpert = random but was all");
         assertThatThrownBy(() -> readAll(two + "router.selection.secondExpert = random"))
                 .hasMessage("preset test: router.selection.threshold: expected a number of at least 0 but was absent");
         assertThatThrownBy(() -> readAll(two + "router.selection.secondExpert = best"))

@@ -1,4 +1,4 @@
-/** Banks of experts: the only room that says silu, gate, up and down. */
+/** Banks of experts: sizes, kinds and weights, in the words gate, up and down. */
 @NullMarked
 package org.moe4j.core.expert;
 

@@ -2,24 +2,31 @@ package org.moe4j.core.internal;
 
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Optional;
 
 /** Finds the known word that was probably meant. */
 public final class Spelling {
+    private static final int SHORTEST = 3; // letters from which on a beginning says something
+
     private Spelling() {}
 
     /**
-     * The nearest known word by edit distance.
+     * The nearest known word by edit distance, or else the one that begins with the word.
      *
      * @param word as written
      * @param known the right words
-     * @return empty when none is near: more than a third of the letters differ
+     * @return empty when none is near (more than a third of the letters differ) and not exactly one begins so
      */
     public static Optional<String> closest(String word, Collection<String> known) {
+        List<String> longer = known.stream()
+                .filter(right -> word.length() >= SHORTEST && right.startsWith(word))
+                .toList();
         return known.stream()
                 .filter(right -> distance(word, right) <= Math.max(2, right.length() / 3))
                 .min(Comparator.comparingInt((String right) -> distance(word, right))
-                        .thenComparing(right -> right));
+                        .thenComparing(right -> right))
+                .or(() -> longer.size() == 1 ? Optional.of(longer.get(0)) : Optional.empty());
     }
 
     /** Levenshtein distance, case ignored. */

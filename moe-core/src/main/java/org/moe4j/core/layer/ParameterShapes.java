@@ -8,6 +8,7 @@ import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Spelling;
 import org.moe4j.core.parameter.Parameters;
 
 /** Names and shapes of a layer's parameters, for checks before any work. */
@@ -38,11 +39,22 @@ final class ParameterShapes {
         for (String name : wanted) {
             Shape shape = shapes.get(name);
             if (shape == null) {
-                throw Require.expected("wanted", "parameters of the layer " + names(), name);
+                throw unknown(name);
+            }
+            if (!into.names().contains(name)) {
+                throw Require.expected("into", "a buffer named " + name, "a set without it");
             }
             Matrix buffer = into.get(name);
             KernelChecks.owner("into." + name, buffer, backend);
             KernelChecks.buffer("into." + name, buffer, shape.rows(), shape.columns(), "shape of " + name);
         }
+    }
+
+    /** Without a list: a layer of hundreds of experts has thousands of names. */
+    private IllegalArgumentException unknown(String name) {
+        String expected = "names of the layer's parameters";
+        return Spelling.closest(name, shapes.keySet())
+                .map(right -> Require.expected("wanted", expected, name, "did you mean " + right + "?"))
+                .orElseGet(() -> Require.expected("wanted", expected, name, "MoeLayer.parameters() has all of them"));
     }
 }

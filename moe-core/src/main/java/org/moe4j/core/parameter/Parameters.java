@@ -115,7 +115,7 @@ public final class Parameters implements AutoCloseable {
     public Matrix get(String name) {
         Matrix value = values.get(name);
         if (value == null) {
-            throw new NoSuchElementException("name: expected one of " + known() + " but was " + name
+            throw new NoSuchElementException("name: expected one of " + some(values.keySet()) + " but was " + name
                     + Spelling.closest(name, values.keySet())
                             .map(right -> "; did you mean " + right + "?")
                             .orElse(""));
@@ -124,11 +124,11 @@ public final class Parameters implements AutoCloseable {
     }
 
     /** The names, or the first of them when they are many, as those of hundreds of experts. */
-    private String known() {
-        if (values.size() <= SHOWN) {
-            return values.keySet().toString();
+    private static String some(Set<String> names) {
+        if (names.size() <= SHOWN) {
+            return names.toString();
         }
-        return values.keySet().stream().limit(SHOWN).collect(Collectors.joining(", ", "[", "")) + ", … " + values.size()
+        return names.stream().limit(SHOWN).collect(Collectors.joining(", ", "[", "")) + ", … " + names.size()
                 + " in all]";
     }
 
@@ -181,7 +181,7 @@ public final class Parameters implements AutoCloseable {
         }
         for (String name : values.keySet()) {
             if (!expected.contains(name)) {
-                throw Require.expected("parameters", "only the names " + expected, name);
+                throw Require.expected("parameters", "only the names " + some(expected), name);
             }
         }
         return this;

@@ -17,7 +17,8 @@ import org.moe4j.core.internal.Require;
  * One model's MoE layer as named values from a {@code .properties} file, with the source of each.
  *
  * <p>This class knows the <em>format</em>: the keys {@code name}, {@code source}, {@code note}, {@code defaults} and
- * {@code chosen}, and the sections {@code experts}, {@code router}, {@code shared}, {@code merge} and {@code capacity}.
+ * {@code chosen}, and the sections {@code experts}, {@code router}, {@code shared}, {@code merge}, {@code capacity},
+ * {@code losses} and {@code noise}.
  * The meaning of a section belongs to the module that owns it, which refuses keys it does not know.
  */
 public final class Preset {
@@ -122,7 +123,8 @@ public final class Preset {
     /**
      * One section.
      *
-     * @param name {@code experts}, {@code router}, {@code shared}, {@code merge} or {@code capacity}
+     * @param name {@code experts}, {@code router}, {@code shared}, {@code merge}, {@code capacity}, {@code losses} or
+     *     {@code noise}
      * @return the section; empty when the file has no key of it
      */
     public PresetSection section(String name) {

@@ -169,6 +169,7 @@ class ExpertShapeTest {
                         + " number but was -7.0",
                 "experts.biases = yes|preset test: experts.biases: expected true or false but was yes",
                 "experts.bias = true|preset test: unknown key experts.bias; did you mean experts.biases?",
+                "experts.latent = 4|preset test: unknown key experts.latent; did you mean experts.latentSize?",
             })
     void aBadKindIsRefused(String experts, String message) throws IOException {
         Preset preset = kind(experts);

@@ -216,8 +216,14 @@ class MoeLayerTest {
             }
             MoePass pass = merged.forward(tokens);
             assertThatThrownBy(() -> pass.backward(tokens, Set.of("experts.7.up"), into))
-                    .hasMessageStartingWith("wanted: expected parameters of the layer [")
-                    .hasMessageEndingWith("but was experts.7.up");
+                    .hasMessage("wanted: expected names of the layer's parameters but was experts.7.up; did you mean"
+                            + " experts.0.up?");
+            assertThatThrownBy(() -> pass.backward(tokens, Set.of("all"), into))
+                    .hasMessage("wanted: expected names of the layer's parameters but was all;"
+                            + " MoeLayer.parameters() has all of them");
+            assertThatThrownBy(() -> pass.backward(tokens, Set.of("experts.0.up"), into))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("into: expected a buffer named experts.0.up but was a set without it");
             Parameters wrong = Parameters.of("experts.1.up", BACKEND.buffer(5, 5));
             assertThatThrownBy(() -> pass.backward(tokens, wrong.names(), wrong))
                     .hasMessage("into.experts.1.up: expected 5 x 4 (shape of experts.1.up) but was 5 x 5");

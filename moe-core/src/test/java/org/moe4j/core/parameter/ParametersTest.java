@@ -52,6 +52,11 @@ class ParametersTest {
                 .isInstanceOf(NoSuchElementException.class)
                 .hasMessageStartingWith("name: expected one of [experts.0.gate, experts.1.gate, ")
                 .hasMessageContaining("experts.11.gate, … 300 in all] but was experts.300.gate; did you mean experts.");
+        Map<String, Matrix> more = new LinkedHashMap<>(many);
+        more.put("router.weight", one);
+        assertThatThrownBy(() -> Parameters.of(more).requireNames(many.keySet()))
+                .hasMessageStartingWith("parameters: expected only the names [experts.0.gate, experts.1.gate, ")
+                .hasMessageEndingWith("experts.11.gate, … 300 in all] but was router.weight");
     }
 
     @Test
