@@ -18,6 +18,7 @@ final class PresetPage {
             "E / K / D / F",
             "experts",
             "score",
+            "noise",
             "selection",
             "renormalisation",
             "scale",
@@ -69,6 +70,7 @@ final class PresetPage {
                         + " / " + experts.integer("intermediateSize"),
                 experts(experts),
                 score(router),
+                noise(preset.section("noise")),
                 selection(router),
                 renormalization(router),
                 number(router.decimal("scale", 1)),
@@ -82,7 +84,8 @@ final class PresetPage {
     private static String experts(PresetSection experts) {
         String kind = experts.text("activation", "swiglu");
         kind = experts.flag("biases", false) ? kind + ", biases" : kind;
-        return experts.has("latentSize") ? kind + ", latent " + experts.integer("latentSize") : kind;
+        kind = experts.has("latentSize") ? kind + ", latent " + experts.integer("latentSize") : kind;
+        return experts.text("weightPlace", "output").equals("input") ? kind + ", weight on the input" : kind;
     }
 
     private static String score(PresetSection router) {
@@ -90,8 +93,23 @@ final class PresetPage {
         return router.flag("logitBias", false) ? score + ", logit bias" : score;
     }
 
+    private static String noise(PresetSection noise) {
+        List<String> words = new ArrayList<>();
+        for (String key : List.of("kind", "epsilon", "deviation", "floor")) {
+            if (noise.has(key)) {
+                words.add(noise.text(key, ""));
+            }
+        }
+        return words.isEmpty() ? NONE : String.join(" ", words);
+    }
+
     private static String selection(PresetSection router) {
         String selection = router.text("selection", "plain");
+        for (String key : List.of("secondExpert", "threshold", "factor")) {
+            if (router.has("selection." + key)) {
+                selection += " " + router.text("selection." + key, "");
+            }
+        }
         if (router.has("selection.groups")) {
             selection = router.integer("selection.keptGroups") + " of " + router.integer("selection.groups")
                     + " groups, " + router.text("selection.groupScore", "");
@@ -155,7 +173,8 @@ final class PresetPage {
         List<String> all = new ArrayList<>();
         for (String key : List.of("loadBalancing", "importance", "load")) {
             if (losses.has(key)) {
-                all.add(losses.text(key, "") + " " + losses.text(key + ".coefficient", ""));
+                all.add((key.equals("loadBalancing") ? "" : key + " ") + losses.text(key, "") + " "
+                        + losses.text(key + ".coefficient", ""));
             }
         }
         if (losses.has("zLoss.coefficient")) {

@@ -60,6 +60,8 @@ class PresetPageTest {
                         merge.convention = scaled
                         merge.sharedScale = 0.5
                         capacity.factor = 1.25
+                        noise.kind = input-jitter
+                        noise.epsilon = 0.01
                         losses.loadBalancing = olmo-core
                         losses.loadBalancing.coefficient = 0.01
                         losses.load = v-moe
@@ -74,13 +76,14 @@ class PresetPageTest {
                         "8 / 2 / 64 / 16",
                         "swiglu",
                         "sigmoid + 1e-7, logit bias",
+                        "input-jitter 0.01",
                         "2 of 4 groups, max, closed at 0, bias",
                         "sum + 1e-20 per-score",
                         "2.5",
                         "2 × 32",
                         "scaled 1, 0.5",
                         "1.25 up",
-                        "olmo-core 0.01, v-moe 1, z 1e-3",
+                        "olmo-core 0.01, load v-moe 1, z 1e-3",
                         "1 defaults, 2 chosen");
         assertThat(PresetPage.row("apart", load("""
                         shared.count = 2
@@ -96,6 +99,16 @@ class PresetPageTest {
         assertThat(PresetPage.row("biased", load("experts.activation = relu\nexperts.biases = true\n")))
                 .contains("relu, biases");
         assertThat(PresetPage.row("latent", load("experts.latentSize = 32\n"))).contains("swiglu, latent 32");
+        assertThat(PresetPage.row("input", load("experts.weightPlace = input\n")))
+                .contains("swiglu, weight on the input");
+        assertThat(PresetPage.row("second", load("""
+                        router.selection = top-two
+                        router.selection.secondExpert = random
+                        router.selection.threshold = 0.2
+                        noise.kind = learned-normal
+                        """))).contains("top-two random 0.2", "learned-normal");
+        assertThat(PresetPage.row("chosen", load("router.selection = expert-choice\nrouter.selection.factor = 2\n")))
+                .contains("expert-choice 2");
         assertThat(PresetPage.row("many", load("""
                         capacity.factor = 1.25
                         capacity.share = tokens
@@ -111,6 +124,7 @@ class PresetPageTest {
                         "8 / 2 / 64 / 16",
                         "swiglu",
                         "softmax",
+                        "–",
                         "plain",
                         "norm 2",
                         "1",
