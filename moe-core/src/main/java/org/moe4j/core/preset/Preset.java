@@ -12,6 +12,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Spelling;
 
 /**
  * One model's MoE layer as named values from a {@code .properties} file, with the source of each.
@@ -43,7 +44,10 @@ public final class Preset {
      */
     public static Preset named(String name) {
         if (!names().contains(name)) {
-            throw new NoSuchElementException("preset: expected one of " + names() + " but was " + name);
+            String hint = Spelling.closest(name, names())
+                    .map(right -> "; did you mean " + right + "?")
+                    .orElse("");
+            throw new NoSuchElementException("preset: expected one of " + names() + " but was " + name + hint);
         }
         return new Preset(Library.read(name));
     }

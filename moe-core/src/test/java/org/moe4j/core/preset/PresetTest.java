@@ -253,7 +253,9 @@ class PresetTest {
     void unknownPresetsListTheKnownOnes() {
         assertThatThrownBy(() -> Preset.named("olmoe"))
                 .isInstanceOf(NoSuchElementException.class)
-                .hasMessage("preset: expected one of " + Preset.names() + " but was olmoe");
+                .hasMessage("preset: expected one of " + Preset.names() + " but was olmoe; did you mean olmoe-1b-7b?");
+        assertThatThrownBy(() -> Preset.named("a model of ours"))
+                .hasMessage("preset: expected one of " + Preset.names() + " but was a model of ours");
         assertThatThrownBy(() -> Preset.load(folder.resolve("none"))).isInstanceOf(IOException.class);
         assertThatThrownBy(() -> {
                     Path file = folder.resolve("bare.properties");
