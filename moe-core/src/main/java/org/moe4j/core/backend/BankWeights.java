@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 
 /**
  * The weights of E experts of one shape: for each part one matrix per expert, in the layout of checkpoints (out × in).
@@ -122,10 +123,13 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
      * @return to be closed on its own
      */
     public BankWeights share() {
-        Map<BankPart, List<Matrix>> shared = new EnumMap<>(BankPart.class);
-        parts.forEach((part, matrices) ->
-                shared.put(part, matrices.stream().map(Matrix::share).toList()));
-        return new BankWeights(activation, shared);
+        try (Unfinished made = new Unfinished()) {
+            Map<BankPart, List<Matrix>> shared = new EnumMap<>(BankPart.class);
+            parts.forEach((part, matrices) -> shared.put(
+                    part, matrices.stream().map(one -> made.add(one.share())).toList()));
+            made.keep();
+            return new BankWeights(activation, shared);
+        }
     }
 
     /** Closes all handles. */

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.moe4j.core.internal.Unfinished;
 
 /** A bank that runs the elementary kernels one after another: the definition that every fused bank is compared with. */
 final class ElementaryBank implements Bank {
@@ -22,7 +23,7 @@ final class ElementaryBank implements Bank {
     @Override
     public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
         BankChecks.run(backend, tokens, rows, groups, weights.count(), weights.hiddenSize());
-        return new Pass(backend, weights.share(), tokens, rows, groups);
+        return new Pass(backend, weights, tokens, rows, groups);
     }
 
     @Override
@@ -46,7 +47,7 @@ final class ElementaryBank implements Bank {
 
     private static final class Pass implements BankPass {
         private final Backend backend;
-        private final BankWeights weights; // its own, for when the bank is closed first
+        private final BankWeights weights; // handles of its own, for when the bank is closed first
         private final RowGroups groups;
         private final Matrix x; // N×D
         private final Matrix ones; // N×1: the input of every bias
@@ -56,17 +57,19 @@ final class ElementaryBank implements Bank {
 
         Pass(Backend backend, BankWeights weights, Matrix tokens, int[] rows, RowGroups groups) {
             this.backend = backend;
-            this.weights = weights;
             this.groups = groups;
-            x = backend.gatherRows(tokens, rows);
-            ones = ones(backend, weights.biases() ? rows.length : 0);
-            inner = new Projections(
-                    weights.activation().gated()
-                            ? Optional.of(project(x, BankPart.GATE, BankPart.GATE_BIAS))
-                            : Optional.empty(),
-                    project(x, BankPart.UP, BankPart.UP_BIAS));
-            hidden = backend.activate(weights.activation(), inner);
-            output = project(hidden, BankPart.DOWN, BankPart.DOWN_BIAS);
+            try (Unfinished made = new Unfinished()) {
+                this.weights = made.add(weights.share());
+                x = made.add(backend.gatherRows(tokens, rows));
+                ones = made.add(ones(backend, weights.biases() ? rows.length : 0));
+                Optional<Matrix> gate = weights.activation().gated()
+                        ? Optional.of(made.add(project(x, BankPart.GATE, BankPart.GATE_BIAS)))
+                        : Optional.empty();
+                inner = new Projections(gate, made.add(project(x, BankPart.UP, BankPart.UP_BIAS)));
+                hidden = made.add(backend.activate(weights.activation(), inner));
+                output = project(hidden, BankPart.DOWN, BankPart.DOWN_BIAS);
+                made.keep();
+            }
         }
 
         private static Matrix ones(Backend backend, int rows) {
@@ -128,12 +131,17 @@ final class ElementaryBank implements Bank {
         @Override
         public BankGradients backward(Matrix dOutput) {
             KernelChecks.gradient(backend, dOutput, output);
-            try (Projections dInner = innerGradients(dOutput)) {
+            try (Unfinished made = new Unfinished();
+                    Projections dInner = innerGradients(dOutput)) {
                 Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
-                sides(dOutput, dInner)
-                        .forEach((part, side) ->
-                                parts.put(part, backend.groupedMatmulTransA(side.a(), side.b(), groups)));
-                return new BankGradients(inputGradient(dInner), parts);
+                sides(dOutput, dInner).forEach((part, side) -> {
+                    List<Matrix> products = backend.groupedMatmulTransA(side.a(), side.b(), groups);
+                    products.forEach(made::add);
+                    parts.put(part, products);
+                });
+                BankGradients gradients = new BankGradients(inputGradient(dInner), parts);
+                made.keep();
+                return gradients;
             }
         }
 
@@ -141,11 +149,13 @@ final class ElementaryBank implements Bank {
         public Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into) {
             KernelChecks.gradient(backend, dOutput, output);
             BankChecks.buffers(backend, weights, into);
-            try (Projections dInner = innerGradients(dOutput)) {
-                Matrix dInput = inputGradient(dInner);
+            try (Unfinished made = new Unfinished();
+                    Projections dInner = innerGradients(dOutput)) {
+                Matrix dInput = made.add(inputGradient(dInner));
                 sides(dOutput, dInner)
                         .forEach((part, side) -> backend.accumulateMatmulTransA(
                                 side.a(), side.b(), groups, into.getOrDefault(part, Collections.emptyMap())));
+                made.keep();
                 return dInput;
             }
         }

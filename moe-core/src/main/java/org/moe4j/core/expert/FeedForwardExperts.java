@@ -19,6 +19,7 @@ import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
@@ -122,19 +123,20 @@ public final class FeedForwardExperts implements Experts {
             ExpertShape shape, Backend backend, long seed, Initializer gateUp, Initializer down) {
         SplittableRandom seeds = new SplittableRandom(seed);
         List<Parameters> experts = new ArrayList<>(shape.count());
-        for (int e = 0; e < shape.count(); e++) {
-            Map<String, Matrix> weights = new LinkedHashMap<>();
-            for (BankPart part : BankPart.of(shape.activation(), shape.biases())) {
-                boolean inner = part != BankPart.DOWN && part != BankPart.DOWN_BIAS;
-                int rows = part.rows(shape.hiddenSize(), shape.intermediateSize());
-                int columns = part.columns(shape.hiddenSize(), shape.intermediateSize());
-                weights.put(part.key(), (inner ? gateUp : down).draw(backend, rows, columns, seeds.nextLong()));
+        try (Unfinished drawn = new Unfinished()) { // the bank has handles of its own
+            for (int e = 0; e < shape.count(); e++) {
+                Map<String, Matrix> weights = new LinkedHashMap<>();
+                for (BankPart part : BankPart.of(shape.activation(), shape.biases())) {
+                    boolean inner = part != BankPart.DOWN && part != BankPart.DOWN_BIAS;
+                    int rows = part.rows(shape.hiddenSize(), shape.intermediateSize());
+                    int columns = part.columns(shape.hiddenSize(), shape.intermediateSize());
+                    Initializer by = inner ? gateUp : down;
+                    weights.put(part.key(), drawn.add(by.draw(backend, rows, columns, seeds.nextLong())));
+                }
+                experts.add(Parameters.of(weights));
             }
-            experts.add(Parameters.of(weights));
+            return of(shape.activation(), experts);
         }
-        FeedForwardExperts bank = of(shape.activation(), experts);
-        experts.forEach(Parameters::close);
-        return bank;
     }
 
     @Override

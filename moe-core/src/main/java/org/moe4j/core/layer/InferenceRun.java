@@ -4,6 +4,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Admission;
 import org.moe4j.core.dispatch.DispatchPlan;
 import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.internal.Unfinished;
 
 /** A run that keeps nothing for backward, in chunks of tokens, so that the scratch of the experts does not grow with T. */
 record InferenceRun(LayerParts parts) {

@@ -9,6 +9,7 @@ import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.DispatchPlan;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.Experts;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
 
 /**

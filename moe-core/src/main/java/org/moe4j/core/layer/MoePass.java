@@ -9,6 +9,7 @@ import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.layer.SharedPass.SharedGradients;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;

@@ -9,6 +9,7 @@ import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Spelling;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
 
 /** Names and shapes of a layer's parameters, for checks before any work. */

@@ -8,6 +8,7 @@ import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.ExpertsPass;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
 
 /** The way of the routed tokens: into the latent space, weighted or not, through the experts, combined, and out again. */

@@ -7,6 +7,7 @@ import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.ExpertsPass;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
 
 /**

@@ -4,6 +4,7 @@ import java.nio.FloatBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Function;
 import org.moe4j.core.backend.Activation;
@@ -12,6 +13,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.nd4j.Nd4jBackend.Precision;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.factory.Nd4j;
@@ -118,11 +120,14 @@ final class DeviceKernels implements Kernels {
 
     @Override
     public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
-        List<Matrix> products = new ArrayList<>();
-        for (int g = 0; g < groups.count(); g++) {
-            products.add(transA(a, b, groups.from(g), groups.to(g)));
+        try (Unfinished made = new Unfinished()) {
+            List<Matrix> products = new ArrayList<>();
+            for (int g = 0; g < groups.count(); g++) {
+                products.add(made.add(transA(a, b, groups.from(g), groups.to(g))));
+            }
+            made.keep();
+            return List.copyOf(products);
         }
-        return List.copyOf(products);
     }
 
     private Matrix transA(Matrix a, Matrix b, int from, int to) {
@@ -245,20 +250,22 @@ final class DeviceKernels implements Kernels {
     public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
         Matrix up = projections.up();
         Matrix[] all = arguments(projections, dHidden);
-        Matrix dUp = made(
-                up.rows(),
-                up.columns(),
-                scope -> new DeviceActivations(scope).upGradient(activation, projections, dHidden),
-                all);
-        return new Projections(
-                projections
-                        .gate()
-                        .map(gate -> made(
-                                gate.rows(),
-                                gate.columns(),
-                                scope -> new DeviceActivations(scope).gateGradient(activation, projections, dHidden),
-                                all)),
-                dUp);
+        try (Unfinished made = new Unfinished()) {
+            Matrix dUp = made.add(made(
+                    up.rows(),
+                    up.columns(),
+                    scope -> new DeviceActivations(scope).upGradient(activation, projections, dHidden),
+                    all));
+            Optional<Matrix> dGate = projections
+                    .gate()
+                    .map(gate -> made(
+                            gate.rows(),
+                            gate.columns(),
+                            scope -> new DeviceActivations(scope).gateGradient(activation, projections, dHidden),
+                            all));
+            made.keep();
+            return new Projections(dGate, dUp);
+        }
     }
 
     @Override

@@ -8,6 +8,7 @@ import org.moe4j.core.backend.BankPass;
 import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.internal.Unfinished;
 
 /** A bank on host memory: it shares the weights it was given, copies nothing, and runs its experts fused. */
 final class HostBank implements Bank {
@@ -27,9 +28,9 @@ final class HostBank implements Bank {
     HostBank(HostKernels kernels, BankWeights weights, long waveElements) {
         this.waveElements = waveElements;
         this.kernels = kernels;
-        experts = new HostExperts(kernels, weights);
+        this.weights = weights.share(); // first, as it fails when a handle is closed
+        experts = new HostExperts(kernels, this.weights);
         claim = Claim.of(this, experts.weights());
-        this.weights = weights.share();
     }
 
     private Held retainWeights() {
@@ -70,8 +71,9 @@ final class HostBank implements Bank {
     public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
         BankChecks.run(kernels.backend(), tokens, rows, groups, weights.count(), experts.hiddenSize());
         Held held = retainWeights();
-        HostMatrix y = kernels.fresh(rows.length, experts.hiddenSize(), false);
-        try (Lease lease = new Lease()) {
+        try (Unfinished made = new Unfinished();
+                Lease lease = new Lease()) {
+            HostMatrix y = made.add(kernels.fresh(rows.length, experts.hiddenSize(), false));
             NativeBuffer target = lease.of(y);
             long perRow = (long) experts.hiddenSize() + experts.intermediateSize() + 1;
             int wave = (int) Math.max(1, Math.min(rows.length, waveElements / perRow));
@@ -79,10 +81,8 @@ final class HostBank implements Bank {
                 int to = from + Math.min(wave, rows.length - from);
                 applyWave(tokens, rows, from, to, groups, target);
             }
+            made.keep();
             return y;
-        } catch (RuntimeException | Error failure) {
-            y.close();
-            throw failure;
         } finally {
             held.release(false);
         }

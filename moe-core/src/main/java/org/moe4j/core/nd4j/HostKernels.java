@@ -15,6 +15,7 @@ import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 import org.nd4j.linalg.api.ndarray.INDArray;
 
 /** The host strategy: native memory, OpenBLAS for products, Java loops for everything else; no ND4J in any kernel. */
@@ -67,16 +68,15 @@ final class HostKernels implements Kernels {
 
     /** A matrix whose buffer is filled; {@code fill} is not called where there is nothing to fill. */
     private Matrix filled(int rows, int columns, Consumer<NativeBuffer> fill) {
-        HostMatrix y = fresh(rows, columns, false);
-        try (Lease lease = new Lease()) {
+        try (Unfinished made = new Unfinished();
+                Lease lease = new Lease()) {
+            HostMatrix y = made.add(fresh(rows, columns, false));
             NativeBuffer target = lease.of(y);
             if (rows > 0 && columns > 0) {
                 fill.accept(target);
             }
+            made.keep();
             return y;
-        } catch (RuntimeException | Error failure) {
-            y.close();
-            throw failure;
         }
     }
 
@@ -122,11 +122,13 @@ final class HostKernels implements Kernels {
 
     @Override
     public List<Matrix> groupedMatmulTransA(Matrix a, Matrix b, RowGroups groups) {
-        try (Lease lease = new Lease()) {
+        try (Unfinished made = new Unfinished();
+                Lease lease = new Lease()) {
             Operand left = Operand.of(lease.of(a), 0, a.columns());
             Operand right = Operand.of(lease.of(b), 0, b.columns());
-            List<Matrix> y = gradients(groups, a.columns(), b.columns());
+            List<Matrix> y = gradients(groups, a.columns(), b.columns(), made);
             products.groupedTransA(groups, left, right, false, lease.of(Lease.byIndex(y)));
+            made.keep();
             return y;
         }
     }
@@ -141,17 +143,17 @@ final class HostKernels implements Kernels {
     }
 
     /** One matrix per group; those of empty groups are zero and, being immutable, share their memory. */
-    List<Matrix> gradients(RowGroups groups, int rows, int columns) {
+    List<Matrix> gradients(RowGroups groups, int rows, int columns, Unfinished made) {
         List<Matrix> products = new ArrayList<>(groups.count());
         Matrix zero = null;
         for (int g = 0; g < groups.count(); g++) {
             if (groups.size(g) > 0) {
-                products.add(fresh(rows, columns, false));
+                products.add(made.add(fresh(rows, columns, false)));
             } else if (zero == null) {
-                zero = fresh(rows, columns, true);
+                zero = made.add(fresh(rows, columns, true));
                 products.add(zero);
             } else {
-                products.add(zero.share());
+                products.add(made.add(zero.share()));
             }
         }
         return List.copyOf(products);
@@ -236,19 +238,19 @@ final class HostKernels implements Kernels {
 
     @Override
     public Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
-        Projections made = new Projections(projections.gate().map(this::like), like(projections.up()));
-        try (Lease lease = new Lease()) {
+        try (Unfinished made = new Unfinished();
+                Lease lease = new Lease()) {
+            Projections y = new Projections(
+                    projections.gate().map(gate -> made.add(like(gate))), made.add(like(projections.up())));
             HostActivations.Stretch from = HostActivations.Stretch.of(lease, projections);
             Operand d = Operand.of(lease.of(dHidden), 0, 1);
-            HostActivations.Stretch to = HostActivations.Stretch.of(lease, made);
+            HostActivations.Stretch to = HostActivations.Stretch.of(lease, y);
             rowLoops.forStretches(
                     dHidden,
                     (at, count) -> activations.backward(
                             activation, from.storedRow(at), d.storedRow(at), to.storedRow(at), count));
-            return made;
-        } catch (RuntimeException | Error failure) {
-            made.close();
-            throw failure;
+            made.keep();
+            return y;
         }
     }
 

@@ -11,6 +11,7 @@ import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.internal.Unfinished;
 
 /** What one forward run keeps: the gathered rows, both projections, hidden and the output; and a hold on the weights. */
 final class HostPass implements BankPass {
@@ -31,6 +32,7 @@ final class HostPass implements BankPass {
             RowGroups groups,
             Operand x,
             HostExperts.Inner inner,
+            HostMatrix output,
             Bundle kept) {
         this.kernels = kernels;
         this.experts = experts;
@@ -40,7 +42,7 @@ final class HostPass implements BankPass {
         this.inner = inner;
         this.kept = kept;
         this.claim = Claim.of(this, kept);
-        this.output = kernels.fresh(groups.rows(), experts.hiddenSize(), false);
+        this.output = output;
     }
 
     /** Runs the experts on rows and weights that the caller holds. */
@@ -48,16 +50,20 @@ final class HostPass implements BankPass {
         long bytes = (long) groups.rows()
                 * experts.intermediateSize()
                 * kernels.elements().bytes();
-        try (Lease lease = new Lease()) {
+        try (Unfinished made = new Unfinished();
+                Lease lease = new Lease()) {
             NativeBuffer gate = experts.gated() ? lease.scratch(bytes) : null;
             NativeBuffer up = lease.scratch(bytes);
             HostExperts.Inner inner = new HostExperts.Inner(gate, up, lease.scratch(bytes));
             lease.share(x.buffer());
             lease.share(experts.weights());
-            HostPass pass = new HostPass(kernels, experts, weights, groups, x, inner, lease.keepAll());
-            NativeBuffer y = lease.of(pass.output);
+            HostMatrix output = made.add(kernels.fresh(groups.rows(), experts.hiddenSize(), false));
+            Bundle kept = lease.keepAll();
+            HostPass pass = made.add(new HostPass(kernels, experts, weights, groups, x, inner, output, kept));
+            NativeBuffer y = lease.of(output);
             experts.hidden(groups, x, inner);
             experts.output(groups, inner.hidden(), Operand.of(y, 0, experts.hiddenSize()));
+            made.keep();
             return pass;
         }
     }
@@ -71,16 +77,19 @@ final class HostPass implements BankPass {
     public BankGradients backward(Matrix dOutput) {
         Map<BankPart, List<Matrix>> fresh = new EnumMap<>(BankPart.class);
         Map<BankPart, Map<Integer, Matrix>> into = new EnumMap<>(BankPart.class);
-        Matrix dInput = backward(dOutput, false, () -> {
-            weights.parts().keySet().forEach(part -> {
-                int rows = part.rows(experts.hiddenSize(), experts.intermediateSize());
-                int columns = part.columns(experts.hiddenSize(), experts.intermediateSize());
-                fresh.put(part, kernels.gradients(groups, rows, columns));
+        try (Unfinished made = new Unfinished()) {
+            Matrix dInput = backward(dOutput, false, () -> {
+                weights.parts().keySet().forEach(part -> {
+                    int rows = part.rows(experts.hiddenSize(), experts.intermediateSize());
+                    int columns = part.columns(experts.hiddenSize(), experts.intermediateSize());
+                    fresh.put(part, kernels.gradients(groups, rows, columns, made));
+                });
+                fresh.forEach((part, matrices) -> into.put(part, Lease.byIndex(matrices)));
+                return into;
             });
-            fresh.forEach((part, matrices) -> into.put(part, Lease.byIndex(matrices)));
-            return into;
-        });
-        return new BankGradients(dInput, fresh);
+            made.keep();
+            return new BankGradients(dInput, fresh);
+        }
     }
 
     @Override
@@ -92,7 +101,8 @@ final class HostPass implements BankPass {
     private Matrix backward(Matrix dOutput, boolean add, Supplier<Map<BankPart, Map<Integer, Matrix>>> targets) {
         KernelChecks.gradient(kernels.backend(), dOutput, output);
         claim.retain(this, "pass");
-        try (Lease lease = new Lease()) {
+        try (Unfinished made = new Unfinished();
+                Lease lease = new Lease()) {
             Operand d = Operand.of(lease.of(dOutput), 0, experts.hiddenSize());
             long bytes = (long) groups.rows()
                     * experts.intermediateSize()
@@ -101,9 +111,10 @@ final class HostPass implements BankPass {
             HostExperts.Inner dInner = new HostExperts.Inner(dGate, lease.scratch(bytes), inner.hidden());
             Map<BankPart, Map<Integer, NativeBuffer>> buffers = new EnumMap<>(BankPart.class);
             targets.get().forEach((part, matrices) -> buffers.put(part, lease.of(matrices)));
-            Matrix dInput = kernels.fresh(groups.rows(), experts.hiddenSize(), false);
+            Matrix dInput = made.add(kernels.fresh(groups.rows(), experts.hiddenSize(), false));
             experts.innerGradients(groups, d, inner, dInner);
             experts.gradients(groups, x, d, dInner, new HostExperts.Into(lease.of(dInput), buffers, add));
+            made.keep();
             return dInput;
         } finally {
             kept.release(false);

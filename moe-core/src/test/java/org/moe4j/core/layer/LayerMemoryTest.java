@@ -10,11 +10,13 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.Experts;
+import org.moe4j.core.expert.FeedForwardExperts;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.parameter.Parameters;
 
@@ -81,7 +83,8 @@ class LayerMemoryTest {
     void whateverFailsNothingIsLeftOpen(String place) {
         MoeLayer layer = layer(
                 WeightPlace.valueOf(place),
-                new ScalingExperts(tracing.backend(), 5, 2, 3, 4),
+                FeedForwardExperts.random(
+                        new ExpertShape(3, 5, 11, new Activation.SwiGlu(), true), tracing.backend(), 1),
                 new ScalingExperts(tracing.backend(), 7, 5));
         Parameters into = buffers(layer, tracing);
         Matrix tokens = tokens();

@@ -8,6 +8,7 @@ import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.ExpertsPass;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
 

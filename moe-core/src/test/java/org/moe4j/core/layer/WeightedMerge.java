@@ -5,6 +5,7 @@ import java.util.Optional;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
 
 /** A merge of tests: {@code 2 · routed + 3 · Σ shared}. */

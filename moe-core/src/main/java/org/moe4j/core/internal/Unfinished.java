@@ -1,22 +1,30 @@
-package org.moe4j.core.layer;
+package org.moe4j.core.internal;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
 
 /** What a stage has made so far: closed when the stage fails before it says {@link #keep()}. */
-final class Unfinished implements AutoCloseable {
+public final class Unfinished implements AutoCloseable {
     private final Deque<AutoCloseable> made = new ArrayDeque<>();
 
-    <T extends AutoCloseable> T add(T resource) {
+    /**
+     * Takes note of something made.
+     *
+     * @param <T> its type
+     * @param resource is closed with this
+     * @return the same
+     */
+    public <T extends AutoCloseable> T add(T resource) {
         made.push(resource);
         return resource;
     }
 
     /** The stage is done, and what it made belongs to its result. */
-    void keep() {
+    public void keep() {
         made.clear();
     }
 
+    /** Closes what was made, the last first. */
     @Override
     public void close() {
         while (!made.isEmpty()) {
