@@ -56,7 +56,11 @@ class GatedMergeFitTest {
         assertThatThrownBy(() -> merge.requireFits(ANY, routed, List.of(shared, shared, shared)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(wanted + " but was 3");
-        assertThatThrownBy(() -> merge.requireFits(ANY, bank(2, 4), List.of(shared, shared)))
+        assertThatCode(() -> merge.requireFits(ANY, bank(2, 4), List.of(shared, shared)))
+                .as("latent experts")
+                .doesNotThrowAnyException();
+        Experts wide = bank(1, 4);
+        assertThatThrownBy(() -> merge.requireFits(ANY, routed, List.of(wide, wide)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("gate: expected 4 columns (hidden size of the experts) but was 3");
     }
