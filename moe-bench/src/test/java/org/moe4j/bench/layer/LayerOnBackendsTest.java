@@ -101,7 +101,7 @@ class LayerOnBackendsTest {
             Parameters mixed = layer.parameters()
                     .map((name, value) -> name.equals("experts.3.up") ? reference.copyOf(value) : value);
             assertThatThrownBy(() -> layer.withParameters(mixed))
-                    .hasMessageStartingWith("up: expected a matrix of Nd4jBackend[float64]");
+                    .hasMessageStartingWith("3.up: expected a matrix of Nd4jBackend[float64]");
             pass.output().close();
         }
     }
