@@ -1,22 +1,17 @@
 package org.moe4j.bench.cli;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.nio.file.Path;
-import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import org.moe4j.bench.study.BalancingPage;
 import org.moe4j.bench.study.BalancingPicture;
 import org.moe4j.bench.study.BalancingResult;
 import org.moe4j.bench.study.BalancingSettings;
 import org.moe4j.bench.study.BalancingStudy;
+import org.moe4j.bench.support.OutputFolder;
 import org.moe4j.bench.support.Progress;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code moe study balancing}: training from an uneven start, balanced in two ways and not at all. */
 @Command(
@@ -31,9 +26,6 @@ import picocli.CommandLine.Spec;
 final class BalancingCommand implements Callable<Integer> {
     private static final String NAME = "balancing";
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
-
     @Option(names = "--quick", description = "One seed instead of three.")
     private boolean quick;
 
@@ -45,36 +37,24 @@ final class BalancingCommand implements Callable<Integer> {
             description = "Where the layers run, in double precision (default: ${DEFAULT-VALUE}).")
     private BackendChoice backend = BackendChoice.ND4J;
 
-    @Option(
-            names = "--out",
-            paramLabel = "DIR",
-            description = "Folder for the files (default: moe-bench/target/studies).")
-    private @Nullable Path out;
-
-    @Option(names = "--json", description = "Print the same facts as one JSON object instead of the table.")
-    private boolean json;
+    @Mixin
+    private StudyOutput output = new StudyOutput();
 
     @Override
     public Integer call() throws IOException {
-        StudyFiles files = StudyFiles.open(spec.commandLine(), Optional.ofNullable(out));
+        OutputFolder folder = output.open();
         BalancingResult result = run(quick ? BalancingSettings.quick() : BalancingSettings.full());
-        List<Path> written = files.write(
+        return output.report(
+                folder,
                 NAME,
-                BalancingPage.csv(result),
-                BalancingPage.markdown(result, NAME + ".svg"),
-                BalancingPicture.of(result));
-        PrintWriter writer = spec.commandLine().getOut();
-        if (json) {
-            writer.println(BalancingJson.text(result, written));
-        } else {
-            writer.print(BalancingPage.table(result).aligned());
-            writer.println();
-            writer.println(BalancingPage.verdict(result));
-            written.forEach(file -> writer.println("Wrote " + file));
-        }
-        writer.flush();
-        StudyFiles.failOn(result.shortfall());
-        return 0;
+                new StudyOutput.Report(
+                        BalancingPage.csv(result),
+                        BalancingPage.markdown(result, NAME + ".svg"),
+                        BalancingPicture.of(result),
+                        BalancingPage.table(result),
+                        BalancingPage.verdict(result),
+                        files -> BalancingJson.text(result, files),
+                        result.shortfall()));
     }
 
     private BalancingResult run(BalancingSettings settings) {

@@ -1,11 +1,7 @@
 package org.moe4j.bench.cli;
 
 import java.io.IOException;
-import java.io.PrintWriter;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.bench.study.MergeScalePage;
@@ -13,12 +9,12 @@ import org.moe4j.bench.study.MergeScalePicture;
 import org.moe4j.bench.study.MergeScaleResult;
 import org.moe4j.bench.study.MergeScaleSettings;
 import org.moe4j.bench.study.MergeScaleStudy;
+import org.moe4j.bench.support.OutputFolder;
 import org.moe4j.bench.support.Progress;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
-import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
 
 /** {@code moe study merge-scale}: Figure 70 again. */
@@ -32,9 +28,6 @@ import picocli.CommandLine.TypeConversionException;
         })
 final class MergeScaleCommand implements Callable<Integer> {
     private static final String NAME = "merge-scale";
-
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
 
     @Option(names = "--quick", description = "Small layer forward too, two seeds: seconds instead of a minute.")
     private boolean quick;
@@ -55,36 +48,24 @@ final class MergeScaleCommand implements Callable<Integer> {
                     "Where the layers run (default: ${DEFAULT-VALUE}). The reference is slow: use it with --quick.")
     private BackendChoice backend = BackendChoice.ND4J;
 
-    @Option(
-            names = "--out",
-            paramLabel = "DIR",
-            description = "Folder for the files (default: moe-bench/target/studies).")
-    private @Nullable Path out;
-
-    @Option(names = "--json", description = "Print the same facts as one JSON object instead of the table.")
-    private boolean json;
+    @Mixin
+    private StudyOutput output = new StudyOutput();
 
     @Override
     public Integer call() throws IOException {
-        StudyFiles folder = StudyFiles.open(spec.commandLine(), Optional.ofNullable(out));
+        OutputFolder folder = output.open();
         MergeScaleResult result = run(settings());
-        List<Path> files = folder.write(
+        return output.report(
+                folder,
                 NAME,
-                MergeScalePage.csv(result),
-                MergeScalePage.markdown(result, NAME + ".svg"),
-                MergeScalePicture.of(result));
-        PrintWriter writer = spec.commandLine().getOut();
-        if (json) {
-            writer.println(MergeScaleJson.text(result, files));
-        } else {
-            writer.print(MergeScalePage.table(result).aligned());
-            writer.println();
-            writer.println(MergeScalePage.verdict(result));
-            files.forEach(file -> writer.println("Wrote " + file));
-        }
-        writer.flush();
-        StudyFiles.failOn(result.disagreement());
-        return 0;
+                new StudyOutput.Report(
+                        MergeScalePage.csv(result),
+                        MergeScalePage.markdown(result, NAME + ".svg"),
+                        MergeScalePicture.of(result),
+                        MergeScalePage.table(result),
+                        MergeScalePage.verdict(result),
+                        files -> MergeScaleJson.text(result, files),
+                        result.disagreement()));
     }
 
     private MergeScaleSettings settings() {

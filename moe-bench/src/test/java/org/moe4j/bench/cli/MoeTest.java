@@ -125,10 +125,10 @@ final class MoeTest {
 
     @Test
     void theDefaultFolderIsBelowTheRepositoryWhereThatIsKnown() {
-        assertThat(StudyFiles.defaultFolder()).isEqualTo(Path.of("moe-bench", "target", "studies"));
+        assertThat(StudyOutput.defaultFolder()).isEqualTo(Path.of("moe-bench", "target", "studies"));
         System.setProperty("moe.home", temporary.toString());
         try {
-            assertThat(StudyFiles.defaultFolder()).isEqualTo(temporary.resolve("moe-bench/target/studies"));
+            assertThat(StudyOutput.defaultFolder()).isEqualTo(temporary.resolve("moe-bench/target/studies"));
         } finally {
             System.clearProperty("moe.home");
         }

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.fail;
 
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.Comparator;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.IntUnaryOperator;
@@ -23,71 +21,10 @@ import org.moe4j.core.dispatch.RowLimit.ZeroRows;
 class KnownCapacityTest {
     private static final int DRAWS = 10_000;
 
-    /** Experts and weights of each token, in the order of ranks. */
-    @SuppressWarnings("ArrayRecordComponent") // test data
-    private record Chosen(int experts, int[][] expert, double[][] weight) {
-        int assignments(int from, int to) {
-            int sum = 0;
-            for (int t = from; t < to; t++) {
-                sum += expert[t].length;
-            }
-            return sum;
-        }
-
-        Routing routing() {
-            int[] offsets = new int[expert.length + 1];
-            int[] flat = new int[assignments(0, expert.length)];
-            double[] weights = new double[flat.length];
-            for (int t = 0, i = 0; t < expert.length; t++) {
-                for (int rank = 0; rank < expert[t].length; rank++, i++) {
-                    flat[i] = expert[t][rank];
-                    weights[i] = weight[t][rank];
-                }
-                offsets[t + 1] = i;
-            }
-            return Routing.ofVarying(experts, offsets, flat, weights);
-        }
-    }
-
     /** Marks what one group keeps. */
     @FunctionalInterface
     private interface Definition {
         void keep(Chosen chosen, int from, int to, boolean[][] kept);
-    }
-
-    private static Chosen draw(SplittableRandom random) {
-        int experts = random.nextInt(5) == 0 ? 1 : random.nextInt(1, 7);
-        int tokens = random.nextInt(6) == 0 ? random.nextInt(2) : random.nextInt(0, 24);
-        int kind = random.nextInt(5);
-        int topK = kind == 0 ? 1 : kind == 1 ? experts : random.nextInt(1, experts + 1);
-        boolean crowd = random.nextInt(8) == 0;
-        boolean ties = random.nextBoolean();
-        int[][] chosen = new int[tokens][];
-        double[][] weights = new double[tokens][];
-        for (int t = 0; t < tokens; t++) {
-            List<Integer> order = new ArrayList<>();
-            for (int e = 0; e < experts; e++) {
-                order.add(e);
-            }
-            for (int e = experts - 1; e > 0 && !crowd; e--) {
-                Collections.swap(order, e, random.nextInt(e + 1));
-            }
-            int count = kind == 4 ? random.nextInt(experts + 1) : topK;
-            chosen[t] = order.subList(0, count).stream().mapToInt(e -> e).toArray();
-            weights[t] = new double[count];
-            for (int rank = 0; rank < count; rank++) {
-                weights[t][rank] = ties ? random.nextInt(4) * 0.25 : random.nextDouble();
-            }
-        }
-        return new Chosen(experts, chosen, weights);
-    }
-
-    private static List<Integer> lengths(SplittableRandom random, int tokens) {
-        List<Integer> lengths = new ArrayList<>();
-        for (int left = tokens; left > 0; left -= lengths.get(lengths.size() - 1)) {
-            lengths.add(random.nextInt(left + 1));
-        }
-        return lengths;
     }
 
     private static double factor(SplittableRandom random) {
@@ -98,9 +35,9 @@ class KnownCapacityTest {
     /** Compares the library with a definition, group by group; says how many assignments were dropped in all. */
     private static int check(long seed, Chosen chosen, Limited rule, List<Integer> lengths, Definition definition) {
         Admission admission = Admission.of(chosen.routing(), rule, lengths);
-        boolean[][] kept = new boolean[chosen.expert.length][];
+        boolean[][] kept = new boolean[chosen.expert().length][];
         for (int t = 0; t < kept.length; t++) {
-            kept[t] = new boolean[chosen.expert[t].length];
+            kept[t] = new boolean[chosen.expert()[t].length];
         }
         int from = 0;
         for (int length : groups(rule.scope(), kept.length, lengths)) {
@@ -110,7 +47,7 @@ class KnownCapacityTest {
         int dropped = 0;
         for (int t = 0; t < kept.length; t++) {
             for (int rank = 0; rank < kept[t].length; rank++) {
-                double weight = kept[t][rank] ? chosen.weight[t][rank] : 0;
+                double weight = kept[t][rank] ? chosen.weight()[t][rank] : 0;
                 if (admission.isDropped(t, rank) == kept[t][rank] || admission.weight(t, rank) != weight) {
                     fail("seed %d, token %d, rank %d: expected kept %s", seed, t, rank, kept[t][rank]);
                 }
@@ -132,91 +69,12 @@ class KnownCapacityTest {
         return scope instanceof CapacityScope.Sequences && !lengths.isEmpty() ? lengths : List.of(tokens);
     }
 
-    // Who is kept, with C given.
-
-    /** Positions in the buffers of experts, counted over slots in the order given: kept where below C. */
-    private static void byPosition(Chosen chosen, List<int[]> slots, int c, boolean[][] kept) {
-        int[] position = new int[chosen.experts];
-        for (int[] slot : slots) {
-            kept[slot[0]][slot[1]] = position[chosen.expert[slot[0]][slot[1]]]++ < c;
-        }
-    }
-
-    private static List<int[]> tokenByToken(Chosen chosen, int from, int to) {
-        List<int[]> slots = new ArrayList<>();
-        for (int t = from; t < to; t++) {
-            for (int rank = 0; rank < chosen.expert[t].length; rank++) {
-                slots.add(new int[] {t, rank});
-            }
-        }
-        return slots;
-    }
-
-    /** All first choices of the tokens in their order, then all second ones, as a cumulative sum over (K, S) counts them. */
-    private static List<int[]> choiceByChoice(Chosen chosen, List<Integer> tokens) {
-        List<int[]> slots = new ArrayList<>();
-        for (int rank = 0; rank < chosen.experts; rank++) {
-            for (int t : tokens) {
-                if (rank < chosen.expert[t].length) {
-                    slots.add(new int[] {t, rank});
-                }
-            }
-        }
-        return slots;
-    }
-
-    private static List<Integer> inOrder(int from, int to) {
-        List<Integer> tokens = new ArrayList<>();
-        for (int t = from; t < to; t++) {
-            tokens.add(t);
-        }
-        return tokens;
-    }
-
-    private static List<Integer> byLargestWeight(Chosen chosen, int from, int to) {
-        List<Integer> tokens = inOrder(from, to);
-        tokens.sort(Comparator.comparingDouble(t -> {
-            double largest = -1;
-            for (double weight : chosen.weight[t]) {
-                largest = Math.max(largest, weight);
-            }
-            return -largest;
-        }));
-        return tokens;
-    }
-
-    /** Per expert the C largest weights of its column. */
-    private static void byColumn(Chosen chosen, int from, int to, int c, boolean[][] kept) {
-        for (int e = 0; e < chosen.experts; e++) {
-            int expert = e;
-            List<int[]> column = new ArrayList<>(tokenByToken(chosen, from, to));
-            column.removeIf(slot -> chosen.expert[slot[0]][slot[1]] != expert);
-            column.sort(Comparator.comparingDouble(slot -> -chosen.weight[slot[0]][slot[1]]));
-            for (int i = 0; i < column.size(); i++) {
-                kept[column.get(i)[0]][column.get(i)[1]] = i < c;
-            }
-        }
-    }
-
-    private static int largestCount(Chosen chosen, int from, int to) {
-        int[] counts = new int[chosen.experts];
-        int largest = 0;
-        for (int t = from; t < to; t++) {
-            for (int expert : chosen.expert[t]) {
-                largest = Math.max(largest, ++counts[expert]);
-            }
-        }
-        return largest;
-    }
-
-    // One test per framework.
-
     @Test
     void megatronCoreKeepsTheLargestWeights() {
         int dropped = 0;
         for (long seed = 0; seed < DRAWS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
-            Chosen chosen = draw(random);
+            Chosen chosen = Chosen.draw(random);
             double factor = factor(random);
             int minimum = random.nextBoolean() ? 0 : random.nextInt(1, 6);
             Limited rule = KnownCapacity.megatronCore(factor);
@@ -224,12 +82,12 @@ class KnownCapacityTest {
             boolean position = random.nextBoolean();
             rule = Capacity.of(rows).withOrder(position ? DropOrder.POSITION : rule.order());
             dropped += check(seed, chosen, rule, List.of(), (all, from, to, kept) -> {
-                int c = (int) Math.ceil(all.assignments(from, to) / (double) all.experts * factor);
+                int c = (int) Math.ceil(all.assignments(from, to) / (double) all.experts() * factor);
                 c = Math.max(c, minimum);
                 if (position) {
-                    byPosition(all, tokenByToken(all, from, to), c, kept);
+                    WrittenOrders.byPosition(all, WrittenOrders.tokenByToken(all, from, to), c, kept);
                 } else {
-                    byColumn(all, from, to, c, kept);
+                    WrittenOrders.byColumn(all, from, to, c, kept);
                 }
             });
         }
@@ -242,10 +100,15 @@ class KnownCapacityTest {
         for (long seed = 0; seed < DRAWS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
             double factor = factor(random);
-            dropped += check(seed, draw(random), KnownCapacity.megaBlocks(factor), List.of(), (all, from, to, kept) -> {
-                int c = (int) (factor * (all.assignments(from, to) / (double) all.experts));
-                byPosition(all, tokenByToken(all, from, to), c == 0 ? largestCount(all, from, to) : c, kept);
-            });
+            dropped += check(
+                    seed, Chosen.draw(random), KnownCapacity.megaBlocks(factor), List.of(), (all, from, to, kept) -> {
+                        int c = (int) (factor * (all.assignments(from, to) / (double) all.experts()));
+                        WrittenOrders.byPosition(
+                                all,
+                                WrittenOrders.tokenByToken(all, from, to),
+                                c == 0 ? WrittenOrders.largestCount(all, from, to) : c,
+                                kept);
+                    });
         }
         assertThat(dropped).isGreaterThan(DRAWS);
     }
@@ -256,10 +119,11 @@ class KnownCapacityTest {
         for (long seed = 0; seed < DRAWS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
             double factor = factor(random);
-            dropped += check(seed, draw(random), KnownCapacity.olmoCore(factor), List.of(), (all, from, to, kept) -> {
-                int c = (int) (factor * (all.assignments(from, to) / (double) all.experts));
-                byPosition(all, tokenByToken(all, from, to), (c + 7) / 8 * 8, kept);
-            });
+            dropped += check(
+                    seed, Chosen.draw(random), KnownCapacity.olmoCore(factor), List.of(), (all, from, to, kept) -> {
+                        int c = (int) (factor * (all.assignments(from, to) / (double) all.experts()));
+                        WrittenOrders.byPosition(all, WrittenOrders.tokenByToken(all, from, to), (c + 7) / 8 * 8, kept);
+                    });
         }
         assertThat(dropped).isGreaterThan(DRAWS / 10);
     }
@@ -271,9 +135,9 @@ class KnownCapacityTest {
             SplittableRandom random = new SplittableRandom(seed);
             double factor = factor(random);
             Limited rule = KnownCapacity.switchTransformer(factor, random.nextInt(1, 20));
-            dropped += check(seed, draw(random), rule, List.of(), (all, from, to, kept) -> {
-                int c = Math.max(Math.min(to - from, (int) ((to - from) * factor / all.experts)), 4);
-                byPosition(all, tokenByToken(all, from, to), c, kept);
+            dropped += check(seed, Chosen.draw(random), rule, List.of(), (all, from, to, kept) -> {
+                int c = Math.max(Math.min(to - from, (int) ((to - from) * factor / all.experts())), 4);
+                WrittenOrders.byPosition(all, WrittenOrders.tokenByToken(all, from, to), c, kept);
             });
         }
         assertThat(dropped).isGreaterThan(DRAWS / 10);
@@ -284,15 +148,15 @@ class KnownCapacityTest {
         int dropped = 0;
         for (long seed = 0; seed < DRAWS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
-            Chosen chosen = draw(random);
+            Chosen chosen = Chosen.draw(random);
             int capacity = random.nextInt(1, 5);
             Limited rule = Capacity.of(RowLimit.rows(capacity)).withScope(CapacityScope.sequences());
-            List<Integer> lengths = lengths(random, chosen.expert.length);
+            List<Integer> lengths = Chosen.lengths(random, chosen.expert().length);
             dropped += check(seed, chosen, rule, lengths, (all, from, to, kept) -> {
-                int[] priority = new int[all.experts]; // inclusive cumulative count
+                int[] priority = new int[all.experts()]; // inclusive cumulative count
                 for (int t = from; t < to; t++) {
-                    for (int rank = 0; rank < all.expert[t].length; rank++) {
-                        kept[t][rank] = ++priority[all.expert[t][rank]] <= capacity;
+                    for (int rank = 0; rank < all.expert()[t].length; rank++) {
+                        kept[t][rank] = ++priority[all.expert()[t][rank]] <= capacity;
                     }
                 }
             });
@@ -311,8 +175,8 @@ class KnownCapacityTest {
             Limited rule = Capacity.of(((OfShare) known.rows()).withMinimum(given))
                     .withScope(known.scope())
                     .withOrder(known.order());
-            dropped += check(seed, draw(random), rule, List.of(), (all, from, to, kept) -> {
-                int automatic = (int) ((to - from) * factor / all.experts);
+            dropped += check(seed, Chosen.draw(random), rule, List.of(), (all, from, to, kept) -> {
+                int automatic = (int) ((to - from) * factor / all.experts());
                 int c = given;
                 if (c < automatic) {
                     c = automatic;
@@ -320,18 +184,18 @@ class KnownCapacityTest {
                         c++;
                     }
                 }
-                int[] served = new int[all.experts];
-                for (int rank = 0; rank < all.experts; rank++) {
-                    int[] earlier = new int[all.experts]; // choices of this rank before, kept or not
-                    int[] now = new int[all.experts];
+                int[] served = new int[all.experts()];
+                for (int rank = 0; rank < all.experts(); rank++) {
+                    int[] earlier = new int[all.experts()]; // choices of this rank before, kept or not
+                    int[] now = new int[all.experts()];
                     for (int t = from; t < to; t++) {
-                        if (rank < all.expert[t].length) {
-                            int e = all.expert[t][rank];
+                        if (rank < all.expert()[t].length) {
+                            int e = all.expert()[t][rank];
                             kept[t][rank] = earlier[e]++ + served[e] < c;
                             now[e] += kept[t][rank] ? 1 : 0;
                         }
                     }
-                    for (int e = 0; e < all.experts; e++) {
+                    for (int e = 0; e < all.experts(); e++) {
                         served[e] += now[e];
                     }
                 }
@@ -349,10 +213,11 @@ class KnownCapacityTest {
             boolean prioritized = random.nextBoolean();
             Limited rule = KnownCapacity.flaxformer(factor, random.nextInt(1, 24));
             rule = prioritized ? rule.withOrder(DropOrder.BATCH_PRIORITY) : rule;
-            dropped += check(seed, draw(random), rule, List.of(), (all, from, to, kept) -> {
-                int c = Math.max(halfEven(factor * (to - from) / all.experts), 4);
-                List<Integer> tokens = prioritized ? byLargestWeight(all, from, to) : inOrder(from, to);
-                byPosition(all, choiceByChoice(all, tokens), c, kept);
+            dropped += check(seed, Chosen.draw(random), rule, List.of(), (all, from, to, kept) -> {
+                int c = Math.max(halfEven(factor * (to - from) / all.experts()), 4);
+                List<Integer> tokens =
+                        prioritized ? WrittenOrders.byLargestWeight(all, from, to) : WrittenOrders.inOrder(from, to);
+                WrittenOrders.byPosition(all, WrittenOrders.choiceByChoice(all, tokens), c, kept);
             });
         }
         assertThat(dropped).isGreaterThan(DRAWS / 10);
@@ -370,7 +235,7 @@ class KnownCapacityTest {
         int refused = 0;
         for (long seed = 0; seed < DRAWS; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
-            Chosen chosen = draw(random);
+            Chosen chosen = Chosen.draw(random);
             double factor = factor(random);
             boolean prioritized = random.nextBoolean();
             boolean up = random.nextBoolean();
@@ -381,12 +246,12 @@ class KnownCapacityTest {
                     .withScope(known.scope())
                     .withOrder(prioritized ? DropOrder.BATCH_PRIORITY : known.order());
             IntUnaryOperator whole = assignments -> {
-                double share = assignments * factor / chosen.experts;
+                double share = assignments * factor / chosen.experts();
                 return up ? (int) Math.ceil(share) : halfEven(share);
             };
             boolean refuses = false;
-            for (int from = 0; from < chosen.expert.length; from += size) {
-                int assignments = chosen.assignments(from, Math.min(from + size, chosen.expert.length));
+            for (int from = 0; from < chosen.expert().length; from += size) {
+                int assignments = chosen.assignments(from, Math.min(from + size, chosen.expert().length));
                 refuses |= assignments > 0 && whole.applyAsInt(assignments) < 1;
             }
             if (refuses) {
@@ -398,8 +263,9 @@ class KnownCapacityTest {
             }
             dropped += check(seed, chosen, rule, List.of(), (all, from, to, kept) -> {
                 int c = (whole.applyAsInt(all.assignments(from, to)) + 3) / 4 * 4;
-                List<Integer> tokens = prioritized ? byLargestWeight(all, from, to) : inOrder(from, to);
-                byPosition(all, choiceByChoice(all, tokens), c, kept);
+                List<Integer> tokens =
+                        prioritized ? WrittenOrders.byLargestWeight(all, from, to) : WrittenOrders.inOrder(from, to);
+                WrittenOrders.byPosition(all, WrittenOrders.choiceByChoice(all, tokens), c, kept);
             });
         }
         assertThat(dropped).isGreaterThan(DRAWS / 10);
