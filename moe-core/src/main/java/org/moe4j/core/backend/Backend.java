@@ -120,7 +120,7 @@ public interface Backend {
      * @param a (N×p)
      * @param b (N×q)
      * @param groups N rows
-     * @param into a {@link #buffer} (p×q) for any of the groups, by the group's index
+     * @param into a {@link #buffer} (p×q) for any of the groups, by the group's index; another one for each
      */
     void accumulateMatmulTransA(Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into);
 

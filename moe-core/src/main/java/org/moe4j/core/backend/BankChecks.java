@@ -1,5 +1,6 @@
 package org.moe4j.core.backend;
 
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Objects;
 import org.moe4j.core.internal.Require;
@@ -23,18 +24,20 @@ public final class BankChecks {
     }
 
     /**
-     * {@link BankPass#backward(Matrix, Map)}: buffers of the weights' shapes.
+     * {@link BankPass#backward(Matrix, Map)}: buffers of the weights' shapes, each under one name.
      *
      * @param backend the backend asked
      * @param weights of E experts
      * @param into a buffer for some of the weights
      */
     public static void buffers(Backend backend, BankWeights weights, Map<BankPart, Map<Integer, Matrix>> into) {
+        IdentityHashMap<Matrix, String> taken = new IdentityHashMap<>();
         into.forEach((part, buffers) -> buffers.forEach((expert, buffer) -> {
             Matrix weight = weights.get(part).get(Objects.checkIndex(expert, weights.count()));
             String name = "into." + expert + "." + part.key();
             KernelChecks.owner(name, buffer, backend);
             KernelChecks.buffer(name, buffer, weight.rows(), weight.columns(), "shape of the weight");
+            Require.once(name, buffer, taken);
         }));
     }
 

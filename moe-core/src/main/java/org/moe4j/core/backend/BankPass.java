@@ -28,7 +28,7 @@ public interface BankPass extends AutoCloseable {
      * gradient is not computed.
      *
      * @param dOutput (N×D)
-     * @param into for any of the bank's parts and of its experts a {@link Backend#buffer} of the weight's shape
+     * @param into for any of the bank's parts and of its experts a {@link Backend#buffer} of the weight's shape, another one for each
      * @return gradient of the gathered rows (N×D), the caller's
      */
     Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into);

@@ -1,5 +1,6 @@
 package org.moe4j.core.backend;
 
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -67,10 +68,12 @@ public final class KernelChecks {
     public static void accumulateMatmulTransA(
             Backend backend, Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into) {
         groupedMatmulTransA(backend, a, b, groups);
+        IdentityHashMap<Matrix, String> taken = new IdentityHashMap<>();
         into.forEach((group, buffer) -> {
-            Objects.checkIndex(group, groups.count());
-            owner("into[" + group + "]", buffer, backend);
-            buffer("into[" + group + "]", buffer, a.columns(), b.columns(), "columns of a and of b");
+            String name = "into[" + Objects.checkIndex(group, groups.count()) + "]";
+            owner(name, buffer, backend);
+            buffer(name, buffer, a.columns(), b.columns(), "columns of a and of b");
+            Require.once(name, buffer, taken);
         });
     }
 

@@ -1,5 +1,7 @@
 package org.moe4j.core.internal;
 
+import java.util.IdentityHashMap;
+
 /** Checks at public doors; every message reads {@code argument: expected X but was Y[; hint]}. */
 public final class Require {
     private Require() {}
@@ -122,5 +124,20 @@ public final class Require {
             throw expected("rows x columns", "at most 2^44 elements", rows + " x " + columns);
         }
         return elements;
+    }
+
+    /**
+     * Refuses an object that stands under another name already, as a buffer that two results would be written to.
+     *
+     * @param <T> its type
+     * @param argument name of the argument
+     * @param given the object
+     * @param taken names of the objects so far; the given one is added
+     */
+    public static <T> void once(String argument, T given, IdentityHashMap<T, String> taken) {
+        String other = taken.put(given, argument);
+        if (other != null) {
+            throw expected(argument, "a buffer of its own", "that of " + other);
+        }
     }
 }

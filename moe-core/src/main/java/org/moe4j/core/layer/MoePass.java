@@ -153,7 +153,7 @@ public final class MoePass implements AutoCloseable {
      *
      * @param dOutput (T×D)
      * @param wanted names of parameters of the layer
-     * @param into a {@link Backend#buffer} of the parameter's shape under each wanted name
+     * @param into a {@link Backend#buffer} of the parameter's shape under each wanted name, another one under each
      * @return gradient of the tokens, and handles on the buffers; closing them leaves the given ones open
      * @throws IllegalArgumentException for a name, a buffer or a gradient that does not fit; no buffer has changed then
      */
@@ -170,7 +170,7 @@ public final class MoePass implements AutoCloseable {
      * @param dOutput (T×D)
      * @param dLogits T·E numbers, or none
      * @param wanted names of parameters of the layer
-     * @param into a {@link Backend#buffer} of the parameter's shape under each wanted name
+     * @param into a {@link Backend#buffer} of the parameter's shape under each wanted name, another one under each
      * @return gradient of the tokens, and handles on the buffers; closing them leaves the given ones open
      * @throws IllegalArgumentException for a name, a buffer or a gradient that does not fit; no buffer has changed then
      */

@@ -1,6 +1,7 @@
 package org.moe4j.core.layer;
 
 import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -35,8 +36,9 @@ final class ParameterShapes {
         return parameters.map((name, matrix) -> made.add(matrix.share()));
     }
 
-    /** Refuses a request for gradients unless every wanted name has a buffer of its parameter's shape. */
+    /** Refuses a request for gradients unless every wanted name has a buffer of its own, of its parameter's shape. */
     void requireBuffers(Set<String> wanted, Parameters into, Backend backend) {
+        IdentityHashMap<Matrix, String> taken = new IdentityHashMap<>();
         for (String name : wanted) {
             Shape shape = shapes.get(name);
             if (shape == null) {
@@ -48,6 +50,7 @@ final class ParameterShapes {
             Matrix buffer = into.get(name);
             KernelChecks.owner("into." + name, buffer, backend);
             KernelChecks.buffer("into." + name, buffer, shape.rows(), shape.columns(), "shape of " + name);
+            Require.once("into." + name, buffer, taken);
         }
     }
 

@@ -3,6 +3,8 @@ package org.moe4j.core.layer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.moe4j.core.backend.Backend;
@@ -31,6 +33,23 @@ class WantedBuffersTest {
                     .isInstanceOf(IllegalStateException.class);
         }
         assertThat(into.get("experts.0.up").toArray()).containsOnly(0);
+    }
+
+    @Test
+    void aBufferUnderTwoNamesIsRefusedBeforeAnyWork() {
+        Routing routing = Routing.of(2, 1, new int[] {0, 1, 0}, new double[] {1, 2, 3});
+        Matrix buffer = BACKEND.buffer(5, 4);
+        Parameters into = Parameters.of("experts.0.up", buffer).and(Parameters.of("experts.1.gate", buffer));
+        try (MoePass pass = MoeLayer.of(new FixedRouter(routing), experts).forward(tokens)) {
+            Set<String> both = new LinkedHashSet<>(List.of("experts.0.up", "experts.1.gate"));
+            assertThatThrownBy(() -> pass.backward(tokens, both, into))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(
+                            "into.experts.1.gate: expected a buffer of its own but was that of into.experts.0.up");
+            assertThat(buffer.toArray()).containsOnly(0);
+            pass.backward(tokens, Set.of("experts.0.up"), into).close(); // the other name is not wanted
+            assertThat(buffer.toArray()).isNotEqualTo(new double[20]);
+        }
     }
 
     private static Matrix closed() {

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -192,6 +193,11 @@ public abstract class BackendContract extends BankContract {
         assertRefused(
                 () -> b.accumulateMatmulTransA(square, square, two, Map.of(0, square)),
                 "into[0]: expected a matrix made by backend.buffer but was an immutable matrix");
+        Matrix buffer = b.buffer(3, 3);
+        assertRefused(
+                () -> b.accumulateMatmulTransA(
+                        a, a, RowGroups.ofSizes(1, 1), new TreeMap<>(Map.of(0, buffer, 1, buffer))),
+                "into[1]: expected a buffer of its own but was that of into[0]");
         assertThatThrownBy(() -> b.accumulateMatmulTransA(a, a, two, Map.of(1, b.buffer(3, 3))))
                 .isInstanceOf(IndexOutOfBoundsException.class);
         assertRefused(() -> b.rowDots(a, square), "b: expected 2 x 3 (shape of a) but was 2 x 2");

@@ -224,6 +224,9 @@ public abstract class BankContract extends ElementContract {
             assertThatThrownBy(() -> pass.backward(c.dOutput, Map.of(BankPart.DOWN, Map.of(0, good, 1, bad))))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageStartingWith("into.1.down: expected " + c.hiddenSize + " x " + c.intermediateSize);
+            assertThatThrownBy(() -> pass.backward(c.dOutput, Map.of(BankPart.DOWN, Map.of(0, good, 1, good))))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining(".down: expected a buffer of its own but was that of into.");
             assertThat(good.toArray()).containsOnly(0);
             Matrix weight = c.weights.get(BankPart.UP).get(0);
             assertThatThrownBy(() -> pass.backward(c.dOutput, Map.of(BankPart.UP, Map.of(0, weight))))
