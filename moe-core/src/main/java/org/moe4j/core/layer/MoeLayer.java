@@ -142,7 +142,7 @@ public final class MoeLayer implements AutoCloseable {
                     DispatchPlan.of(Admission.of(router.routing(), parts.capacity(), context.sequenceLengths()));
             RoutedPass routed = made.add(parts.routed().forward(kept, plan));
             Optional<SharedPass> shared = parts.shared().map(branch -> branch.forward(kept, routed.output()));
-            MoePass pass = new MoePass(kept, factors, router, routed, shared, shapes);
+            MoePass pass = new MoePass(kept, factors, parts.router(), router, routed, shared, shapes);
             made.keep();
             return pass;
         }

@@ -23,6 +23,7 @@ import org.moe4j.core.parameter.Parameters;
 public final class MoePass implements AutoCloseable {
     private final Matrix tokens; // as the stages saw them: a handle of the pass, so that a caller may close theirs
     private final Optional<Matrix> jitter; // factors of the tokens
+    private final Router source; // of the router's pass, which reads its parameters again
     private final RouterPass router;
     private final RoutedPass routed;
     private final Optional<SharedPass> shared;
@@ -33,12 +34,14 @@ public final class MoePass implements AutoCloseable {
     MoePass(
             Matrix tokens,
             Optional<Matrix> jitter,
+            Router source,
             RouterPass router,
             RoutedPass routed,
             Optional<SharedPass> shared,
             ParameterShapes shapes) {
         this.tokens = tokens;
         this.jitter = jitter;
+        this.source = source;
         this.router = router;
         this.routed = routed;
         this.shared = shared;
@@ -178,7 +181,8 @@ public final class MoePass implements AutoCloseable {
         requireFit(dOutput, dLogits);
         shapes.requireBuffers(wanted, into, tokens.backend());
         try (Unfinished made = new Unfinished()) {
-            Parameters handles = ParameterShapes.shared(into, made); // before anything is written: one may be closed
+            Parameters handles = ParameterShapes.shared(into, made); // before anything is written: one may be closed,
+            source.parameters().close(); // and so may the router, which is asked after shared experts and merge
             Gradients gradients = new Gradients(backward(dOutput, dLogits, new WantedGradients(wanted, into)), handles);
             made.keep();
             return gradients;

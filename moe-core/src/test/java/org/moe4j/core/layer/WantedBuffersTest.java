@@ -7,11 +7,14 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
@@ -44,11 +47,30 @@ class WantedBuffersTest {
             Set<String> both = new LinkedHashSet<>(List.of("experts.0.up", "experts.1.gate"));
             assertThatThrownBy(() -> pass.backward(tokens, both, into))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage(
-                            "into.experts.1.gate: expected a buffer of its own but was that of into.experts.0.up");
+                    .hasMessage("into.experts.1.gate: expected a buffer of its own but was that of into.experts.0.up");
             assertThat(buffer.toArray()).containsOnly(0);
             pass.backward(tokens, Set.of("experts.0.up"), into).close(); // the other name is not wanted
             assertThat(buffer.toArray()).isNotEqualTo(new double[20]);
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void aClosedRouterIsFoundBeforeBuffersChange(WeightPlace place) {
+        LinearRouter router =
+                new LinearRouter(Initializer.normal(1).draw(BACKEND, 2, 4, 5), new int[][] {{0}, {1}, {0}}, 1);
+        Experts shared = SwiGluExperts.random(new ExpertShape(1, 4, 5), BACKEND, 2);
+        MoeLayer layer = MoeLayer.of(router, experts)
+                .withWeightPlace(place)
+                .withShared(SharedBranch.of(shared, new WeightedMerge()));
+        Parameters into = layer.parameters().map((name, value) -> BACKEND.buffer(value.rows(), value.columns()));
+        try (MoePass pass = layer.forward(tokens)) {
+            layer.close();
+            assertThatThrownBy(() -> pass.backward(tokens, into.names(), into))
+                    .isInstanceOf(IllegalStateException.class);
+        }
+        for (String name : into.names()) {
+            assertThat(into.get(name).toArray()).as(name).containsOnly(0);
         }
     }
 
