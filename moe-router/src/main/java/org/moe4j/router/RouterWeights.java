@@ -4,10 +4,12 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
+import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
 
 /**
@@ -45,6 +47,22 @@ record RouterWeights(Matrix weight, Optional<Matrix> bias, Optional<Matrix> nois
         KernelChecks.owner(BIAS, bias, weight.backend());
         KernelChecks.shape(BIAS, bias, 1, config.experts(), "one number per expert");
         return new RouterWeights(weight.share(), Optional.of(bias.share()), Optional.empty());
+    }
+
+    /** A drawn weight, and a bias of zeros where there has to be one. */
+    static RouterWeights random(
+            RouterConfig config, int hiddenSize, Backend backend, long seed, Initializer initializer) {
+        Matrix drawn = initializer.draw(backend, config.experts(), hiddenSize, seed);
+        Optional<Matrix> zeros = config.logitBias()
+                ? Optional.of(backend.matrix(1, config.experts(), new double[config.experts()]))
+                : Optional.empty();
+        return new RouterWeights(drawn, zeros, Optional.empty());
+    }
+
+    /** Refuses tokens of another width or backend. */
+    void requireTokens(Matrix tokens) {
+        Require.count("tokens", tokens.columns(), weight.columns(), "columns (hidden size of the router)");
+        KernelChecks.owner("tokens", tokens, weight.backend());
     }
 
     private static void checkWeight(RouterConfig config, Matrix weight) {

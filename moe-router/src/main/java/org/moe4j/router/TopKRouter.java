@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.moe4j.core.backend.Backend;
-import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
@@ -99,11 +98,7 @@ public final class TopKRouter implements Router {
     public static TopKRouter random(
             RouterConfig config, int hiddenSize, Backend backend, long seed, Initializer initializer) {
         Require.atLeast("hiddenSize", hiddenSize, 1);
-        Matrix drawn = initializer.draw(backend, config.experts(), hiddenSize, seed);
-        Optional<Matrix> zeros = config.logitBias()
-                ? Optional.of(backend.matrix(1, config.experts(), new double[config.experts()]))
-                : Optional.empty();
-        return plain(config, new RouterWeights(drawn, zeros, Optional.empty()));
+        return plain(config, RouterWeights.random(config, hiddenSize, backend, seed, initializer));
     }
 
     /**
@@ -223,7 +218,8 @@ public final class TopKRouter implements Router {
      */
     @Override
     public TopKPass route(Matrix tokens, RoutingContext context) {
-        checkTokens(tokens, context);
+        weights.requireTokens(tokens);
+        context.requireTokens(tokens.rows());
         LogitsPass logits = LogitsPass.of(config, weights, tokens, noise, context.noiseSeed());
         Choice choice = Choice.of(config, selectionBias, logits.logits(), context);
         return new TopKPass(config, logits, selectionBias, choice, context, losses);
@@ -231,7 +227,8 @@ public final class TopKRouter implements Router {
 
     @Override
     public Routing routing(Matrix tokens, RoutingContext context) {
-        checkTokens(tokens, context);
+        weights.requireTokens(tokens);
+        context.requireTokens(tokens.rows());
         if (context.noiseSeed().isPresent() || !RouterLogits.areProduct(config.precision(), weights.bias())) {
             LogitsPass logits = LogitsPass.of(config, weights, tokens, noise, context.noiseSeed());
             return Choice.of(config, selectionBias, logits.logits(), context).routing();
@@ -239,13 +236,6 @@ public final class TopKRouter implements Router {
         try (Matrix logits = RouterLogits.product(tokens, weights.weight())) {
             return Choice.routing(config, selectionBias, logits, context);
         }
-    }
-
-    private void checkTokens(Matrix tokens, RoutingContext context) {
-        Matrix weight = weights.weight();
-        Require.count("tokens", tokens.columns(), weight.columns(), "columns (hidden size of the router)");
-        KernelChecks.owner("tokens", tokens, weight.backend());
-        context.requireTokens(tokens.rows());
     }
 
     @Override

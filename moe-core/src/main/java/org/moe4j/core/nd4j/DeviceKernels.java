@@ -103,18 +103,7 @@ final class DeviceKernels implements Kernels {
         return made(
                 a.rows(),
                 columns,
-                scope -> {
-                    INDArray y = arrays.zeros(a.rows(), columns);
-                    for (int g = 0; g < groups.count() && a.columns() > 0; g++) {
-                        if (groups.size(g) > 0) {
-                            INDArray left = DeviceArrays.rows(scope.array(a), groups.from(g), groups.to(g));
-                            INDArray right = scope.array(b.get(g));
-                            INDArray product = left.mmul(transB ? right.transpose() : right);
-                            DeviceArrays.rows(y, groups.from(g), groups.to(g)).assign(scope.temporary(product));
-                        }
-                    }
-                    return y;
-                },
+                scope -> new DeviceProducts(arrays, scope).grouped(a, groups, b, transB, columns),
                 arguments.toArray(Matrix[]::new));
     }
 
@@ -131,20 +120,7 @@ final class DeviceKernels implements Kernels {
     }
 
     private Matrix transA(Matrix a, Matrix b, int from, int to) {
-        return made(
-                a.columns(),
-                b.columns(),
-                scope -> {
-                    INDArray y = arrays.zeros(a.columns(), b.columns());
-                    if (to > from) {
-                        INDArray left =
-                                DeviceArrays.rows(scope.array(a), from, to).transpose();
-                        y.assign(scope.temporary(left.mmul(DeviceArrays.rows(scope.array(b), from, to))));
-                    }
-                    return y;
-                },
-                a,
-                b);
+        return made(a.columns(), b.columns(), scope -> new DeviceProducts(arrays, scope).transA(a, b, from, to), a, b);
     }
 
     @Override
@@ -164,30 +140,7 @@ final class DeviceKernels implements Kernels {
     @Override
     public Matrix sumRows(Matrix a, int[] rows, double[] scales, int perRow) {
         int sums = rows.length / perRow;
-        return made(
-                sums,
-                a.columns(),
-                scope -> {
-                    // a row of zeros for index -1: a factor of zero would turn an infinite row into NaN
-                    INDArray zero = arrays.zeros(1, a.columns());
-                    INDArray padded = a.rows() == 0
-                            ? scope.temporary(zero)
-                            : scope.temporary(Nd4j.concat(0, scope.array(a), scope.temporary(zero)));
-                    INDArray y = arrays.zeros(sums, a.columns());
-                    for (int j = 0; j < perRow; j++) {
-                        int[] indices = new int[sums];
-                        double[] factors = new double[sums];
-                        for (int t = 0; t < sums; t++) {
-                            int row = rows[t * perRow + j];
-                            indices[t] = row < 0 ? a.rows() : row;
-                            factors[t] = row < 0 ? 0 : scales[t * perRow + j];
-                        }
-                        INDArray terms = scope.temporary(Nd4j.pullRows(padded, 1, indices));
-                        y.addi(terms.muliColumnVector(scope.temporary(arrays.column(factors))));
-                    }
-                    return y;
-                },
-                a);
+        return made(sums, a.columns(), scope -> new DeviceProducts(arrays, scope).sumRows(a, rows, scales, perRow), a);
     }
 
     @Override
