@@ -21,7 +21,7 @@ import org.moe4j.router.TopKRouter;
 /** A program of its own: many forward and backward calls of one layer; prints by how many bytes resident memory grew. */
 final class MemoryProbe {
     private static final int TOKENS = 64;
-    private static final int SIZE = 512;
+    private static final int SIZE = 256;
     private static final int EXPERTS = 16;
 
     private MemoryProbe() {}
