@@ -7,6 +7,9 @@ import java.util.Deque;
 public final class Unfinished implements AutoCloseable {
     private final Deque<AutoCloseable> made = new ArrayDeque<>();
 
+    /** Nothing made yet. */
+    public Unfinished() {}
+
     /**
      * Takes note of something made.
      *
