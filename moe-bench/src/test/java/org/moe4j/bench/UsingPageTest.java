@@ -3,52 +3,22 @@ package org.moe4j.bench;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.assertj.core.data.Offset;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.preset.Preset;
 
 /** The programs of docs/using.md compile as they stand, run, and compute what the page says. */
-class UsingPageTest {
-    private static final Backend BACKEND = Nd4jBackend.float64();
-    private static final int HIDDEN = 16;
-
-    @TempDir
-    static Path classes;
-
-    private static JavaBlocks page;
-
-    @BeforeAll
-    static void compile() throws IOException {
-        page = JavaBlocks.compile("docs/using.md", classes);
-    }
-
-    @AfterAll
-    static void close() throws IOException {
-        page.close();
-    }
-
-    private static MoeLayer layer(Preset preset) throws ReflectiveOperationException {
-        return (MoeLayer) page.method("PresetLayers", "random", Preset.class, Backend.class, long.class)
-                .invoke(null, preset, BACKEND, 1L);
-    }
-
+class UsingPageTest extends UsingPage {
     /** Here, in {@link UsingPresetsTest} and in {@link UsingRoutingTest}. */
     @Test
     void everyProgramOfThePageIsRun() {

@@ -13,56 +13,33 @@ import java.util.List;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.layer.Coefficients;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
 
 /** The program of docs/using.md that makes a layer of a preset makes what the preset says, of every file. */
-class UsingPresetsTest {
-    private static final Backend BACKEND = Nd4jBackend.float64();
+class UsingPresetsTest extends UsingPage {
     private static final int TOKENS = 200;
-    private static final int HIDDEN = 16;
-
-    @TempDir
-    static Path classes;
-
-    private static JavaBlocks page;
 
     @TempDir
     Path folder;
-
-    @BeforeAll
-    static void compile() throws IOException {
-        page = JavaBlocks.compile("docs/using.md", classes);
-    }
-
-    @AfterAll
-    static void close() throws IOException {
-        page.close();
-    }
 
     static Stream<String> presets() {
         return Preset.names().stream();
     }
 
-    private static MoeLayer layer(Preset preset) throws ReflectiveOperationException {
-        Preset small = preset.scaledTo(HIDDEN, 8);
-        return (MoeLayer) page.method("PresetLayers", "random", Preset.class, Backend.class, long.class)
-                .invoke(null, small, BACKEND, 1L);
+    private static MoeLayer small(Preset preset) throws ReflectiveOperationException {
+        return layer(preset.scaledTo(HIDDEN, 8));
     }
 
     private Preset file(String... lines) throws IOException {
@@ -106,7 +83,7 @@ class UsingPresetsTest {
         if (preset.section("merge").text("convention", "").equals("sigmoid-gated")) {
             expected.add("merge.gate");
         }
-        try (MoeLayer layer = layer(preset);
+        try (MoeLayer layer = small(preset);
                 Matrix tokens = Initializer.normal(1).draw(BACKEND, TOKENS, HIDDEN, 5);
                 MoePass pass = layer.forward(tokens);
                 Matrix output = pass.output();
@@ -143,7 +120,7 @@ class UsingPresetsTest {
         "kimi-k2, 2.827, 1" // routed_scaling_factor
     })
     void coefficientsAreThePublishedOnes(String name, double routed, double shared) throws Exception {
-        try (MoeLayer layer = layer(Preset.named(name));
+        try (MoeLayer layer = small(Preset.named(name));
                 Matrix tokens = Initializer.normal(1).draw(BACKEND, TOKENS, HIDDEN, 5);
                 MoePass pass = layer.forward(tokens)) {
             pass.output().close();
@@ -161,7 +138,7 @@ class UsingPresetsTest {
     @ParameterizedTest
     @CsvSource({"qwen1.5-moe-a2.7b", "qwen2-57b-a14b", "qwen3-next-80b-a3b", "qwen3.5-35b-a3b"})
     void aGateIsBetweenNoneAndAllOfTheSharedExpert(String name) throws Exception {
-        try (MoeLayer layer = layer(Preset.named(name));
+        try (MoeLayer layer = small(Preset.named(name));
                 Matrix tokens = Initializer.normal(1).draw(BACKEND, TOKENS, HIDDEN, 5);
                 MoePass pass = layer.forward(tokens)) {
             pass.output().close();
@@ -177,7 +154,7 @@ class UsingPresetsTest {
     @Test
     void aFactorOfTheRoutedOutputNeedsNoSharedExpert() throws Exception {
         Preset preset = file("merge.convention = scaled", "merge.routedScale = 1.5");
-        try (MoeLayer layer = layer(preset);
+        try (MoeLayer layer = small(preset);
                 Matrix tokens = Initializer.normal(1).draw(BACKEND, 3, HIDDEN, 5);
                 MoePass pass = layer.forward(tokens)) {
             pass.output().close();
@@ -193,7 +170,7 @@ class UsingPresetsTest {
                 "shared.intermediateSize = 4",
                 "shared.apart = true",
                 "merge.convention = shared-router");
-        try (MoeLayer layer = layer(preset);
+        try (MoeLayer layer = small(preset);
                 Matrix tokens = Initializer.normal(1).draw(BACKEND, 3, HIDDEN, 5);
                 MoePass pass = layer.forward(tokens)) {
             pass.output().close();
@@ -206,7 +183,7 @@ class UsingPresetsTest {
     @Test
     void sharedExpertsWithoutAMergeAreRefused() throws Exception {
         Preset preset = file("shared.count = 1", "shared.intermediateSize = 4");
-        assertThatThrownBy(() -> layer(preset))
+        assertThatThrownBy(() -> small(preset))
                 .isInstanceOf(InvocationTargetException.class)
                 .cause()
                 .isInstanceOf(IllegalArgumentException.class)
@@ -216,12 +193,12 @@ class UsingPresetsTest {
     @Test
     void aLatentPresetHasProjectionsAndWeightsOnTheInput() throws Exception {
         Preset latent = file("experts.latentSize = 4", "experts.weightPlace = output");
-        try (MoeLayer layer = layer(latent)) {
+        try (MoeLayer layer = small(latent)) {
             assertThat(layer.parameters().names()).contains("latent.down", "latent.up");
             assertThat(layer.parameters().get("experts.0.gate").columns()).isEqualTo(4);
             assertThat(layer.weightPlace()).isEqualTo(WeightPlace.OUTPUT);
         }
-        assertThatThrownBy(() -> layer(file("experts.weightPlace = input")))
+        assertThatThrownBy(() -> small(file("experts.weightPlace = input")))
                 .cause()
                 .hasMessageContaining("experts.weightPlace")
                 .hasMessageContaining("router.topK = 2");

@@ -3,49 +3,23 @@ package org.moe4j.bench;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import java.io.IOException;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
-import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.router.TopKPass;
 
 /** The programs of docs/using.md that show what a routing is worth, what noise moves, and who is dropped. */
-class UsingRoutingTest {
-    private static final Backend BACKEND = Nd4jBackend.float64();
-    private static final int HIDDEN = 16;
-
-    @TempDir
-    static Path classes;
-
-    private static JavaBlocks page;
-
-    @BeforeAll
-    static void compile() throws IOException {
-        page = JavaBlocks.compile("docs/using.md", classes);
-    }
-
-    @AfterAll
-    static void close() throws IOException {
-        page.close();
-    }
-
+class UsingRoutingTest extends UsingPage {
     private static MoeLayer layer(String preset) throws ReflectiveOperationException {
-        return (MoeLayer) page.method("PresetLayers", "random", Preset.class, Backend.class, long.class)
-                .invoke(null, Preset.named(preset).scaledTo(HIDDEN, 8), BACKEND, 1L);
+        return layer(Preset.named(preset).scaledTo(HIDDEN, 8));
     }
 
     @Test

@@ -109,32 +109,17 @@ public final class BalancingPage {
      * @return Markdown; the same for the same numbers
      */
     public static String markdown(BalancingResult result, String picture) {
-        return String.join(
-                "\n",
-                "# Balancing while a layer learns",
-                "",
-                "## Question",
-                "",
-                "Does a Mixture-of-Experts layer learn a teacher's mixture when its router starts by sending most"
-                        + " tokens to two of its experts, and what does balancing cost?",
-                "",
-                "## Setup",
-                "",
-                setup(result),
-                "",
-                "## Table",
-                "",
-                table(result).markdown(),
-                verdict(result),
-                "",
-                "## Picture",
-                "",
-                "![Lines by training step: tokens of the fullest expert over the mean, loss over the teacher's]("
-                        + picture + ")",
-                "",
-                "## What it shows",
-                "",
-                findings(result));
+        return new StudyPage(
+                        "Balancing while a layer learns",
+                        "Does a Mixture-of-Experts layer learn a teacher's mixture when its router starts by sending most"
+                                + " tokens to two of its experts, and what does balancing cost?",
+                        setup(result),
+                        table(result).markdown(),
+                        verdict(result),
+                        "![Lines by training step: tokens of the fullest expert over the mean, loss over the teacher's]("
+                                + picture + ")",
+                        findings(result))
+                .markdown();
     }
 
     private static String setup(BalancingResult result) {

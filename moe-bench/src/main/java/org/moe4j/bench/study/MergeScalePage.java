@@ -99,33 +99,18 @@ public final class MergeScalePage {
      * @return Markdown; the same for the same numbers
      */
     public static String markdown(MergeScaleResult result, String picture) {
-        return String.join(
-                "\n",
-                "# Merge conventions and the scale of a fresh layer",
-                "",
-                "## Question",
-                "",
-                "A layer adds the routed and the shared output: `y = Σ r_i·f_i(x) + s·g(x)`. Which choice of `r` and `s`"
-                        + " starts at the scale of the matched dense layer (the same experts side by side in one wide"
-                        + " SwiGLU, all coefficients 1), forward and backward?",
-                "This is Figure 70 of the report on Olmo's MoE recipe (Section 21.3), measured again.",
-                "",
-                "## Setup",
-                "",
-                setup(result),
-                "",
-                "## Table",
-                "",
-                table(result).markdown(),
-                verdict(result),
-                "",
-                "## Picture",
-                "",
-                "![Four panels of bars: output, input gradient, weight gradients, cosine](" + picture + ")",
-                "",
-                "## What it shows",
-                "",
-                findings(result));
+        return new StudyPage(
+                        "Merge conventions and the scale of a fresh layer",
+                        "A layer adds the routed and the shared output: `y = Σ r_i·f_i(x) + s·g(x)`. Which choice of `r` and"
+                                + " `s` starts at the scale of the matched dense layer (the same experts side by side in"
+                                + " one wide SwiGLU, all coefficients 1), forward and backward?\n"
+                                + "This is Figure 70 of the report on Olmo's MoE recipe (Section 21.3), measured again.",
+                        setup(result),
+                        table(result).markdown(),
+                        verdict(result),
+                        "![Four panels of bars: output, input gradient, weight gradients, cosine](" + picture + ")",
+                        findings(result))
+                .markdown();
     }
 
     private static String setup(MergeScaleResult result) {
