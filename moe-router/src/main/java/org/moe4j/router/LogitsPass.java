@@ -10,6 +10,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Predicate;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.layer.TokenJitter;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
@@ -133,13 +134,13 @@ final class LogitsPass {
 
     /** Gradients of tokens and parameters; the first array, those of the noisy logits, is used up. */
     Gradients backward(double[] dLogits, Optional<LogitGradients> further) {
-        Map<String, Matrix> made = new LinkedHashMap<>();
-        try {
-            Matrix dTokens = backward(dLogits, further, name -> true, made::put);
-            return new Gradients(dTokens, Parameters.of(made));
-        } catch (RuntimeException | Error failure) {
-            made.values().forEach(Matrix::close);
-            throw failure;
+        Map<String, Matrix> gradients = new LinkedHashMap<>();
+        try (Unfinished made = new Unfinished()) {
+            Matrix dTokens = backward(
+                    dLogits, further, name -> true, (name, gradient) -> gradients.put(name, made.add(gradient)));
+            Gradients all = new Gradients(dTokens, Parameters.of(gradients));
+            made.keep();
+            return all;
         }
     }
 
