@@ -64,6 +64,14 @@ final class ArchitectureTest {
             slices().matching("org.moe4j.core.(*)..").should().beFreeOfCycles().allowEmptyShould(true);
 
     @ArchTest
+    static final ArchRule packagesOfMergeAreAcyclic =
+            slices().matching("org.moe4j.(merge..)").should().beFreeOfCycles();
+
+    @ArchTest
+    static final ArchRule noStudyKnowsAnother =
+            slices().matching("org.moe4j.bench.study.(*)..").should().notDependOnEachOther();
+
+    @ArchTest
     static final ArchRule backendIsTheLowestLayer = onlyKnowsOfCore(BACKEND);
 
     @ArchTest

@@ -2,11 +2,11 @@ package org.moe4j.bench.cli;
 
 import java.io.IOException;
 import java.util.concurrent.Callable;
-import org.moe4j.bench.study.BalancingPage;
-import org.moe4j.bench.study.BalancingPicture;
-import org.moe4j.bench.study.BalancingResult;
-import org.moe4j.bench.study.BalancingSettings;
-import org.moe4j.bench.study.BalancingStudy;
+import org.moe4j.bench.study.balancing.BalancingPage;
+import org.moe4j.bench.study.balancing.BalancingPicture;
+import org.moe4j.bench.study.balancing.BalancingResult;
+import org.moe4j.bench.study.balancing.BalancingSettings;
+import org.moe4j.bench.study.balancing.BalancingStudy;
 import org.moe4j.bench.support.OutputFolder;
 import org.moe4j.bench.support.Progress;
 import picocli.CommandLine.Command;

@@ -8,9 +8,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import org.moe4j.bench.study.BalancingResult;
-import org.moe4j.bench.study.BalancingResult.Point;
-import org.moe4j.bench.study.BalancingResult.Run;
+import org.moe4j.bench.study.balancing.BalancingResult;
+import org.moe4j.bench.study.balancing.BalancingResult.Point;
+import org.moe4j.bench.study.balancing.BalancingResult.Run;
 
 /** The balancing study as one JSON object: start and end of every run. */
 final class BalancingJson {

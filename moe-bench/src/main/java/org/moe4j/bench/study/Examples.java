@@ -11,29 +11,46 @@ import org.moe4j.core.parameter.Initializer;
  * @param tokens (T×D), standard normal
  * @param targets (T×D)
  */
-record Examples(Matrix tokens, Matrix targets) implements AutoCloseable {
-    /** Standard deviation of the noise; its square is the loss that the teacher itself has. */
-    static final double NOISE = 0.5;
-
-    static Examples draw(MoeLayer teacher, int count, long seed) {
+public record Examples(Matrix tokens, Matrix targets) implements AutoCloseable {
+    /**
+     * Standard normal tokens, and the teacher's output plus normal noise.
+     *
+     * @param teacher gives the targets
+     * @param noise standard deviation, at least 0; its square is the loss that the teacher itself has
+     * @param count T
+     * @param seed of tokens and noise
+     * @return to be closed
+     */
+    public static Examples draw(MoeLayer teacher, double noise, int count, long seed) {
         Backend backend = teacher.experts().backend();
         int width = teacher.experts().shape().hiddenSize();
         Matrix tokens = Initializer.normal(1).draw(backend, count, width, seed);
         try (Matrix clean = teacher.apply(tokens);
-                Matrix noise = Initializer.normal(NOISE).draw(backend, count, width, seed + 1)) {
-            return new Examples(tokens, backend.add(clean, noise));
+                Matrix drawn = Initializer.normal(noise).draw(backend, count, width, seed + 1)) {
+            return new Examples(tokens, backend.add(clean, drawn));
         }
     }
 
-    /** {@code mean (output − target)²} over all tokens and columns. */
-    double loss(Matrix output) {
+    /**
+     * {@code mean (output − target)²} over all tokens and columns.
+     *
+     * @param output (T×D)
+     * @return the loss
+     */
+    public double loss(Matrix output) {
         try (Matrix difference = output.backend().linearCombination(1, output, -1, targets)) {
             return Norms.squares(difference) / ((double) targets.rows() * targets.columns());
         }
     }
 
-    /** Gradient of {@link #loss} in the output, times a factor. */
-    Matrix lossGradient(Matrix output, double factor) {
+    /**
+     * Gradient of {@link #loss} in the output, times a factor.
+     *
+     * @param output (T×D)
+     * @param factor as one over the number of micro-batches
+     * @return (T×D), the caller's
+     */
+    public Matrix lossGradient(Matrix output, double factor) {
         double scale = 2 * factor / ((double) targets.rows() * targets.columns());
         return output.backend().linearCombination(scale, output, -scale, targets);
     }

@@ -11,9 +11,14 @@ package org.moe4j.bench.study;
  * @param picture in Markdown
  * @param findings one or more lines
  */
-record StudyPage(
+public record StudyPage(
         String title, String question, String setup, String table, String verdict, String picture, String findings) {
-    String markdown() {
+    /**
+     * The page.
+     *
+     * @return Markdown; the same for the same texts
+     */
+    public String markdown() {
         return String.join(
                 "\n",
                 "# " + title,

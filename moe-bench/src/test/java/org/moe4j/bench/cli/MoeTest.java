@@ -18,7 +18,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.moe4j.bench.study.SmallResult;
+import org.moe4j.bench.study.mergescale.SmallResult;
 import picocli.CommandLine;
 
 final class MoeTest {

@@ -26,7 +26,7 @@ import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.ScaledMerge;
-import org.moe4j.merge.SharedExpertCollapse;
+import org.moe4j.merge.rewrite.SharedExpertCollapse;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
 
