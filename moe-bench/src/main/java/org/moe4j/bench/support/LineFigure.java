@@ -8,36 +8,44 @@ import java.util.List;
  *
  * @param title of the whole figure
  * @param subtitle how the numbers came about, one line
- * @param series names of the lines, the same for all panels; at most three
+ * @param series names of the lines, the same for all panels that have none of their own; at most four
  * @param legend what line and band mean, one line
  * @param panels from left to right
  */
 public record LineFigure(String title, String subtitle, List<String> series, String legend, List<Panel> panels)
         implements Figure {
-    private static final int MOST_SERIES = 3;
+    private static final int MOST_SERIES = LineFigurePainter.COLORS.size();
 
     /**
      * Copies the lists and checks that every panel has its lines.
      *
      * @param title of the whole figure
      * @param subtitle how the numbers came about, one line
-     * @param series names of the lines, the same for all panels; at most three
+     * @param series names of the lines, the same for all panels that have none of their own; at most four
      * @param legend what line and band mean, one line
      * @param panels from left to right
      */
     public LineFigure {
         series = List.copyOf(series);
         panels = List.copyOf(panels);
-        if (series.size() > MOST_SERIES) {
-            throw new IllegalArgumentException(
-                    "series: expected at most " + MOST_SERIES + " names but was " + series.size());
-        }
+        requireFew("series", series);
         for (Panel panel : panels) {
-            if (panel.lines().size() != series.size()) {
-                throw new IllegalArgumentException(panel.title() + ": expected " + series.size()
-                        + " lines (series) but was " + panel.lines().size());
+            int names = panel.series().isEmpty()
+                    ? series.size()
+                    : requireFew(panel.title(), panel.series()).size();
+            if (panel.lines().size() != names) {
+                throw new IllegalArgumentException(panel.title() + ": expected " + names + " lines (series) but was "
+                        + panel.lines().size());
             }
         }
+    }
+
+    private static List<String> requireFew(String name, List<String> series) {
+        if (series.size() > MOST_SERIES) {
+            throw new IllegalArgumentException(
+                    name + ": expected at most " + MOST_SERIES + " names but was " + series.size());
+        }
+        return series;
     }
 
     @Override
@@ -58,8 +66,10 @@ public record LineFigure(String title, String subtitle, List<String> series, Str
      * @param y the axis at the left
      * @param references lines across the panel
      * @param lines one per series
+     * @param series names of this panel's lines, drawn below its title; none where they are those of the figure
      */
-    public record Panel(String title, Axis x, Axis y, List<Reference> references, List<List<Point>> lines) {
+    public record Panel(
+            String title, Axis x, Axis y, List<Reference> references, List<List<Point>> lines, List<String> series) {
         /**
          * Copies the lists.
          *
@@ -68,10 +78,25 @@ public record LineFigure(String title, String subtitle, List<String> series, Str
          * @param y the axis at the left
          * @param references lines across the panel
          * @param lines one per series
+         * @param series names of this panel's lines, drawn below its title; none where they are those of the figure
          */
         public Panel {
             references = List.copyOf(references);
             lines = lines.stream().map(List::copyOf).toList();
+            series = List.copyOf(series);
+        }
+
+        /**
+         * A panel of the figure's series.
+         *
+         * @param title above it
+         * @param x the axis below
+         * @param y the axis at the left
+         * @param references lines across the panel
+         * @param lines one per series
+         */
+        public Panel(String title, Axis x, Axis y, List<Reference> references, List<List<Point>> lines) {
+            this(title, x, y, references, lines, List.of());
         }
     }
 

@@ -6,6 +6,7 @@ import java.awt.Graphics2D;
 import java.awt.geom.Path2D;
 import java.math.BigDecimal;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.moe4j.bench.support.LineFigure.Axis;
 import org.moe4j.bench.support.LineFigure.Panel;
 import org.moe4j.bench.support.LineFigure.Point;
@@ -17,11 +18,24 @@ final class LineFigurePainter {
     static final int HEIGHT = Pen.HEAD + PANEL_HEIGHT + FOOT;
 
     /** Of the colours of Okabe and Ito, which the colour-blind can tell apart too. */
-    private static final List<Color> COLORS =
-            List.of(new Color(0xd5, 0x5e, 0x00), new Color(0x00, 0x72, 0xb2), new Color(0x00, 0x9e, 0x73));
+    static final List<Color> COLORS = List.of(
+            new Color(0xd5, 0x5e, 0x00),
+            new Color(0x00, 0x72, 0xb2),
+            new Color(0x00, 0x9e, 0x73),
+            new Color(0xcc, 0x79, 0xa7));
+
+    /** Names of a panel's own lines in a row. */
+    private static final int NAMES_ABREAST = 2;
+
+    private static final int NAME_HEIGHT = 20;
 
     private static final int BAND_OPACITY = 48;
     private static final BasicStroke LINE = new BasicStroke(2, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND);
+
+    /** What lies outside of these is written as a power of ten. */
+    private static final double LEAST_PLAIN = 1e-3;
+
+    private static final double MOST_PLAIN = 1e6;
 
     private final Pen pen;
     private final LineFigure figure;
@@ -52,7 +66,10 @@ final class LineFigurePainter {
 
     private void panel(Panel panel, double x, double width) {
         pen.text(panel.title(), x, Pen.HEAD + 20, Pen.HEADING, Pen.INK, 0);
-        Plot plot = new Plot(panel.x(), panel.y(), x + 56, Pen.HEAD + 36, width - 56, PANEL_HEIGHT - 92);
+        int names = namesHeight();
+        Plot plot =
+                new Plot(panel.x(), panel.y(), x + 56, Pen.HEAD + 36 + names, width - 56, PANEL_HEIGHT - 92 - names);
+        names(panel, plot);
         axes(plot, x);
         for (int i = 0; i < panel.lines().size(); i++) {
             band(panel.lines().get(i), plot, COLORS.get(i));
@@ -66,6 +83,23 @@ final class LineFigurePainter {
             Path2D path = new Path2D.Double();
             panel.lines().get(i).forEach(point -> extend(path, plot.x(point.x()), plot.y(point.y())));
             pen.draw(path, COLORS.get(i), LINE);
+        }
+    }
+
+    /** The same for all panels, so that they stand side by side. */
+    private int namesHeight() {
+        int most = figure.panels().stream()
+                .mapToInt(panel -> panel.series().size())
+                .max()
+                .orElse(0);
+        return (most + NAMES_ABREAST - 1) / NAMES_ABREAST * NAME_HEIGHT;
+    }
+
+    private void names(Panel panel, Plot plot) {
+        for (int i = 0; i < panel.series().size(); i++) {
+            double x = plot.left() + i % NAMES_ABREAST * plot.width() / NAMES_ABREAST;
+            double baseline = Pen.HEAD + 42 + i / NAMES_ABREAST * NAME_HEIGHT;
+            pen.swatch(COLORS.get(i), panel.series().get(i), x, baseline);
         }
     }
 
@@ -105,8 +139,24 @@ final class LineFigurePainter {
         pen.text(plot.across().label(), middle, plot.bottom() + 38, Pen.SMALL, Pen.SOFT_INK, 0.5);
     }
 
-    private static String plain(double tick) {
-        return BigDecimal.valueOf(tick).stripTrailingZeros().toPlainString();
+    /** As 0.5 or 200; a tick below a thousandth or above a million as a power of ten. */
+    static String plain(double tick) {
+        BigDecimal exact = BigDecimal.valueOf(tick).stripTrailingZeros();
+        double size = Math.abs(tick);
+        if (size == 0 || (size >= LEAST_PLAIN && size <= MOST_PLAIN)) {
+            return exact.toPlainString();
+        }
+        int exponent = exact.precision() - exact.scale() - 1;
+        BigDecimal factor = exact.movePointLeft(exponent).stripTrailingZeros();
+        String times = factor.compareTo(BigDecimal.ONE) == 0 ? "" : factor.toPlainString() + "·";
+        return times + "10" + raised(exponent);
+    }
+
+    private static String raised(int exponent) {
+        return Integer.toString(exponent)
+                .chars()
+                .mapToObj(c -> c == '-' ? "⁻" : String.valueOf("⁰¹²³⁴⁵⁶⁷⁸⁹".charAt(c - '0')))
+                .collect(Collectors.joining());
     }
 
     private void band(List<Point> line, Plot plot, Color color) {

@@ -96,6 +96,44 @@ final class LineFigureTest {
         return off < 24;
     }
 
+    /** Two names abreast below the title, and the plots of all panels begin below them. */
+    @Test
+    void aPanelMayHaveSeriesOfItsOwn() throws IOException {
+        Panel own = new Panel(
+                "own",
+                STEPS,
+                RATIO,
+                List.of(),
+                List.of(FALLING, LEVEL, LEVEL),
+                List.of("first < own", "second", "third"));
+        LineFigure both = new LineFigure(
+                "t",
+                "u",
+                List.of("falling", "level"),
+                "l",
+                List.of(own, FIGURE.panels().get(0)));
+        assertThat(FigureFiles.svg(both)).contains("first &lt; own", "second", "third", "falling", "level");
+        BufferedImage image = ImageIO.read(new ByteArrayInputStream(FigureFiles.png(both)));
+        int width = (Figure.WIDTH - 24) / 2;
+        int top = 2 * (74 + 36 + 40);
+        int bottom = top + 2 * (420 - 92 - 40);
+        for (int left : new int[] {2 * (24 + 56), 2 * (24 + width + 56)}) {
+            assertThat(rowOf(image, left + 3, 0xd55e00, top, bottom)).isCloseTo(y(8, top, bottom), within(8));
+        }
+        // the third line lies on the second
+        assertThat(rowOf(image, 2 * (24 + 56) + 300, 0x009e73, top, bottom)).isCloseTo(y(1.2, top, bottom), within(8));
+    }
+
+    @Test
+    void smallAndLargeTicksArePowersOfTen() {
+        assertThat(LineFigurePainter.plain(0)).isEqualTo("0");
+        assertThat(LineFigurePainter.plain(0.001)).isEqualTo("0.001");
+        assertThat(LineFigurePainter.plain(1e6)).isEqualTo("1000000");
+        assertThat(LineFigurePainter.plain(1e-16)).isEqualTo("10⁻¹⁶");
+        assertThat(LineFigurePainter.plain(2.5e-4)).isEqualTo("2.5·10⁻⁴");
+        assertThat(LineFigurePainter.plain(-3e7)).isEqualTo("-3·10⁷");
+    }
+
     @Test
     void whatLiesOutsideAnAxisIsCutOff() {
         assertThat(STEPS.share(-5)).isZero();
@@ -109,8 +147,14 @@ final class LineFigureTest {
     void wrongFiguresAreRefused() {
         assertThatThrownBy(() -> new LineFigure("t", "u", List.of("one"), "l", FIGURE.panels()))
                 .hasMessage("only: expected 1 lines (series) but was 2");
-        assertThatThrownBy(() -> new LineFigure("t", "u", List.of("a", "b", "c", "d"), "l", List.of()))
-                .hasMessage("series: expected at most 3 names but was 4");
+        assertThatThrownBy(() -> new LineFigure("t", "u", List.of("a", "b", "c", "d", "e"), "l", List.of()))
+                .hasMessage("series: expected at most 4 names but was 5");
+        Panel tooMany = new Panel("own", STEPS, RATIO, List.of(), List.of(), List.of("a", "b", "c", "d", "e"));
+        assertThatThrownBy(() -> new LineFigure("t", "u", List.of(), "l", List.of(tooMany)))
+                .hasMessage("own: expected at most 4 names but was 5");
+        Panel tooFew = new Panel("own", STEPS, RATIO, List.of(), List.of(LEVEL), List.of("a", "b"));
+        assertThatThrownBy(() -> new LineFigure("t", "u", List.of("c"), "l", List.of(tooFew)))
+                .hasMessage("own: expected 2 lines (series) but was 1");
         assertThatThrownBy(() -> new Axis("a", List.of(1.0), false))
                 .hasMessage("ticks: expected at least two in ascending order but was [1.0]");
         assertThatThrownBy(() -> new Axis("a", List.of(2.0, 1.0), false)).hasMessageContaining("[2.0, 1.0]");
