@@ -1,5 +1,6 @@
 package org.moe4j.bench.study;
 
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -105,19 +106,38 @@ public final class TrainedLayer implements AutoCloseable {
      * @param rate step size of a name
      */
     public void step(Parameters gradients, ToDoubleFunction<String> rate) {
+        step(gradients, 1, rate);
+    }
+
+    /**
+     * One step of every optimizer with gradients times a factor, as one of {@link
+     * org.moe4j.bench.optimizer.GradientClipping}.
+     *
+     * @param gradients of the learned parameters, by name
+     * @param factor of all gradients
+     * @param rate step size of a name
+     */
+    public void step(Parameters gradients, double factor, ToDoubleFunction<String> rate) {
         try (MoeLayer old = layer;
                 Parameters parameters = old.parameters();
-                Parameters next = parameters.map((name, value) -> next(name, value, gradients, rate))) {
+                Parameters next = parameters.map((name, value) -> {
+                    Optimizer optimizer = learned.get(name);
+                    return optimizer == null
+                            ? value.share()
+                            : next(optimizer, value, times(factor, gradients.get(name)), rate.applyAsDouble(name));
+                })) {
             layer = old.withParameters(next);
         }
     }
 
-    private Matrix next(String name, Matrix value, Parameters gradients, ToDoubleFunction<String> rate) {
-        Optimizer optimizer = learned.get(name);
-        if (optimizer == null) {
-            return value.share();
-        }
-        optimizer.step(gradients.get(name).toArray(), rate.applyAsDouble(name));
+    private static double[] times(double factor, Matrix gradient) {
+        double[] scaled = gradient.toArray();
+        Arrays.setAll(scaled, i -> factor * scaled[i]);
+        return scaled;
+    }
+
+    private static Matrix next(Optimizer optimizer, Matrix value, double[] gradient, double rate) {
+        optimizer.step(gradient, rate);
         return value.backend().matrix(value.rows(), value.columns(), optimizer.values());
     }
 

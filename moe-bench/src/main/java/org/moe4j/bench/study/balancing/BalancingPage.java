@@ -148,8 +148,8 @@ public final class BalancingPage {
                 "- Training: " + settings.steps() + " steps of " + BalancingRun.MICRO_BATCHES + " × "
                         + BalancingRun.MICRO_BATCH
                         + " fresh tokens on the mean squared error, gradients added up over the"
-                        + " micro-batches; Adam (β " + plain(Student.DECAY.mean()) + ", "
-                        + plain(Student.DECAY.square())
+                        + " micro-batches; Adam (β " + plain(Student.ADAM.mean()) + ", "
+                        + plain(Student.ADAM.square())
                         + "), rate " + plain(Student.RATE) + ". All rates fall along half a cosine in the second half.",
                 "- `none`: no balancing. `loss`: `LoadBalancingLoss.olmoCore` of each micro-batch, coefficient "
                         + plain(Student.LOSS_COEFFICIENT) + ". `bias`: the sign rule on a selection bias, rate "

@@ -3,7 +3,7 @@ package org.moe4j.bench.study.balancing;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.moe4j.bench.optimizer.Adam;
+import org.moe4j.bench.optimizer.AdamW;
 import org.moe4j.bench.study.Examples;
 import org.moe4j.bench.study.TrainedLayer;
 import org.moe4j.bench.study.balancing.BalancingResult.Point;
@@ -21,7 +21,7 @@ final class Student implements AutoCloseable {
     /** Of Adam. */
     static final double RATE = 0.02;
 
-    static final Adam.Decay DECAY = new Adam.Decay(0.9, 0.99, 1e-8);
+    static final AdamW.Settings ADAM = new AdamW.Settings(0.9, 0.99, 1e-8, 0);
 
     /** Of the load-balancing loss. */
     static final double LOSS_COEFFICIENT = 0.1;
@@ -39,7 +39,7 @@ final class Student implements AutoCloseable {
         trained = new TrainedLayer(
                 start,
                 (name, value) ->
-                        name.startsWith("shared.") ? Optional.empty() : Optional.of(new Adam(value.toArray(), DECAY)));
+                        name.startsWith("shared.") ? Optional.empty() : Optional.of(new AdamW(value.toArray(), ADAM)));
         switch (method) {
             case LOSS ->
                 trained.replaceRouter(
