@@ -80,4 +80,18 @@ public interface Matrix extends AutoCloseable {
             into[i] = (float) get(from + i / columns(), i % columns());
         }
     }
+
+    /**
+     * Copies some rows in double precision, exact for every backend.
+     *
+     * @param from first row, 0 ≤ from ≤ to
+     * @param to after the last row, at most the number of rows
+     * @param into row-major, overwritten from its start; at least {@code (to − from) · columns} numbers
+     */
+    default void readRows(int from, int to, double[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        for (int i = 0; i < (to - from) * columns(); i++) {
+            into[i] = get(from + i / columns(), i % columns());
+        }
+    }
 }

@@ -1,10 +1,12 @@
 package org.moe4j.core.nd4j;
 
 import java.util.Objects;
+import java.util.function.Consumer;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.internal.Require;
+import org.nd4j.linalg.api.buffer.DataBuffer;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.indexing.NDArrayIndex;
 
@@ -99,13 +101,23 @@ final class DeviceMatrix implements Matrix {
     @Override
     public void readRows(int from, int to, float[] into) {
         KernelChecks.rows(this, from, to, into.length);
+        copyRows(from, to, rows -> System.arraycopy(rows.asFloat(), 0, into, 0, (to - from) * columns));
+    }
+
+    @Override
+    public void readRows(int from, int to, double[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        copyRows(from, to, rows -> System.arraycopy(rows.asDouble(), 0, into, 0, (to - from) * columns));
+    }
+
+    private void copyRows(int from, int to, Consumer<DataBuffer> read) {
         DeviceBuffer held = retainBuffer();
         try {
             if ((to - from) * columns > 0) {
                 INDArray copy = held.array()
                         .get(NDArrayIndex.interval(from, to), NDArrayIndex.all())
                         .dup('c');
-                System.arraycopy(copy.data().asFloat(), 0, into, 0, (to - from) * columns);
+                read.accept(copy.data());
                 copy.close();
             }
         } finally {

@@ -96,6 +96,18 @@ final class HostMatrix implements Matrix {
     }
 
     @Override
+    public void readRows(int from, int to, double[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        int count = (to - from) * columns;
+        try (Lease lease = new Lease()) {
+            NativeBuffer held = lease.of(this);
+            if (count > 0) {
+                kernels.elements().read(held.block(), (long) from * columns, into, 0, count);
+            }
+        }
+    }
+
+    @Override
     public String toString() {
         return kernels.backend().name() + " matrix " + rows + " x " + columns;
     }

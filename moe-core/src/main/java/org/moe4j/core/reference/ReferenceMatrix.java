@@ -81,6 +81,12 @@ final class ReferenceMatrix implements Matrix {
     }
 
     @Override
+    public void readRows(int from, int to, double[] into) {
+        KernelChecks.rows(this, from, to, into.length);
+        System.arraycopy(values(this), from * columns, into, 0, (to - from) * columns);
+    }
+
+    @Override
     public String toString() {
         return backend.name() + " matrix " + rows + " x " + columns;
     }

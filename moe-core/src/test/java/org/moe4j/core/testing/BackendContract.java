@@ -77,29 +77,45 @@ public abstract class BackendContract extends BankContract {
     }
 
     @Test
-    void rowsAreReadInSinglePrecision() {
+    void rowsAreReadInSingleAndInDoublePrecision() {
         double[] values = new Cases(4).doubles(5 * 3);
         Matrix matrix = backend().matrix(5, 3, values);
         double[] held = matrix.toArray();
         for (int from = 0; from <= 5; from++) {
             for (int to = from; to <= 5; to++) {
-                float[] into = new float[(to - from) * 3 + 1];
-                into[into.length - 1] = 7;
-                matrix.readRows(from, to, into);
-                for (int i = 0; i < into.length - 1; i++) {
-                    assertThat(into[i]).isEqualTo((float) held[from * 3 + i]);
+                int count = (to - from) * 3;
+                float[] singles = new float[count + 1];
+                double[] doubles = new double[count + 1];
+                singles[count] = 7;
+                doubles[count] = 7;
+                matrix.readRows(from, to, singles);
+                matrix.readRows(from, to, doubles);
+                for (int i = 0; i < count; i++) {
+                    assertThat(singles[i]).isEqualTo((float) held[from * 3 + i]);
+                    assertThat(doubles[i]).isEqualTo(held[from * 3 + i]);
                 }
-                assertThat(into[into.length - 1]).isEqualTo(7);
+                assertThat(singles[count]).isEqualTo(7);
+                assertThat(doubles[count]).isEqualTo(7);
             }
         }
+    }
+
+    @Test
+    void rowsThatCannotBeReadAreRefused() {
+        Matrix matrix = backend().matrix(5, 3, new double[15]);
         assertThatThrownBy(() -> matrix.readRows(0, 2, new float[5]))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("into: expected at least 6 numbers but was 5");
+        assertThatThrownBy(() -> matrix.readRows(0, 2, new double[5]))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("into: expected at least 6 numbers but was 5");
         assertThatThrownBy(() -> matrix.readRows(4, 6, new float[6])).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> matrix.readRows(2, 1, new float[6])).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> matrix.readRows(4, 6, new double[6])).isInstanceOf(IndexOutOfBoundsException.class);
         Matrix closed = backend().matrix(1, 1, new double[1]);
         closed.close();
         assertClosed(() -> closed.readRows(0, 1, new float[1]));
+        assertClosed(() -> closed.readRows(0, 1, new double[1]));
     }
 
     @Test

@@ -1,21 +1,25 @@
 package org.moe4j.merge.rewrite;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Activation.SwiGlu;
+import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.KernelChecks;
-import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.expert.Experts;
+import org.moe4j.core.expert.FeedForwardExperts;
 import org.moe4j.core.expert.SwiGluWeights;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
+import org.moe4j.core.parameter.Parameters;
 
 /**
  * Exact rewrites of ungated shared experts (Section 20 of the report on Olmo's MoE recipe): their sum is one wider expert,
- * and a wide expert is the sum of its parts. The weights move, none of them is computed, so that every bit survives.
+ * and a wide expert is the sum of its parts, as {@link Partition} cuts it. The weights move, none of them is computed, so that every
+ * bit survives; only the down biases of several experts are added up.
  *
- * <p>The experts must add with one and the same coefficient per token. Coefficients that differ by expert and vary with
- * the input (Equation 78) cannot be collapsed.
+ * <p>The experts must add with one and the same coefficient per token, which stays outside: {@code a(x) · Σ_j E_j(x) =
+ * a(x) · E*(x)} (Equation 77). Coefficients that differ by expert and vary with the input (Equation 78) cannot be collapsed.
  */
 public final class SharedExpertCollapse {
     private SharedExpertCollapse() {}
@@ -29,54 +33,9 @@ public final class SharedExpertCollapse {
      * @throws IllegalArgumentException when the list is empty, or hidden sizes or backends differ
      */
     public static SwiGluWeights concatenate(List<SwiGluWeights> experts) {
-        if (experts.isEmpty()) {
-            throw Require.expected("experts", "at least 1 expert", "an empty list");
-        }
-        int hidden = experts.get(0).hiddenSize();
-        Backend backend = experts.get(0).gate().backend();
-        long width = 0;
-        for (int j = 0; j < experts.size(); j++) {
-            SwiGluWeights expert = experts.get(j);
-            Require.count("experts[" + j + "]", expert.hiddenSize(), hidden, "as hidden size (of experts[0])");
-            KernelChecks.owner("experts[" + j + "]", expert.gate(), backend);
-            width += expert.intermediateSize();
-        }
-        int[] from = new int[experts.size() + 1];
-        int[] owner = owners(experts, from, width);
-        return new SwiGluWeights(
-                below(experts.stream().map(SwiGluWeights::gate).toList(), from, owner),
-                below(experts.stream().map(SwiGluWeights::up).toList(), from, owner),
-                beside(experts.stream().map(SwiGluWeights::down).toList(), from, owner));
-    }
-
-    /** Which expert each of the Σm_j intermediate units comes from; {@code from} gets the first unit of each expert. */
-    private static int[] owners(List<SwiGluWeights> experts, int[] from, long width) {
-        if (width > Integer.MAX_VALUE) {
-            throw Require.expected("experts", "at most 2^31 - 1 intermediate units in all", width);
-        }
-        int[] owner = new int[(int) width];
-        for (int j = 0; j < experts.size(); j++) {
-            from[j + 1] = from[j] + experts.get(j).intermediateSize();
-            Arrays.fill(owner, from[j], from[j + 1], j);
-        }
-        return owner;
-    }
-
-    private static Matrix below(List<Matrix> parts, int[] from, int[] owner) {
-        int columns = parts.get(0).columns();
-        List<double[]> values = parts.stream().map(Matrix::toArray).toList();
-        return parts.get(0).backend().matrix(owner.length, columns, elements((row, column) -> {
-            int j = owner[row];
-            return values.get(j)[(row - from[j]) * columns + column];
-        }));
-    }
-
-    private static Matrix beside(List<Matrix> parts, int[] from, int[] owner) {
-        List<double[]> values = parts.stream().map(Matrix::toArray).toList();
-        return parts.get(0).backend().matrix(parts.get(0).rows(), owner.length, elements((row, column) -> {
-            int j = owner[column];
-            return values.get(j)[row * (from[j + 1] - from[j]) + column - from[j]];
-        }));
+        List<Parameters> parts =
+                experts.stream().map(SharedExpertCollapse::named).toList();
+        return weights(Partition.of(new SwiGlu(), parts).concatenate(parts));
     }
 
     /**
@@ -89,55 +48,95 @@ public final class SharedExpertCollapse {
      * @throws IllegalArgumentException when a width is below 1 or the widths do not add up to F
      */
     public static List<SwiGluWeights> split(SwiGluWeights wide, int... widths) {
-        long sum = 0;
-        for (int j = 0; j < widths.length; j++) {
-            sum += Require.atLeast("widths[" + j + "]", widths[j], 1);
-        }
-        Require.count("widths", sum, wide.intermediateSize(), "in all (intermediate size)");
-        double[] gate = wide.gate().toArray();
-        double[] up = wide.up().toArray();
-        double[] down = wide.down().toArray();
-        List<SwiGluWeights> experts = new ArrayList<>(widths.length);
-        int from = 0;
-        for (int width : widths) {
-            experts.add(part(wide, gate, up, down, from, width));
-            from += width;
-        }
-        return List.copyOf(experts);
+        ExpertShape shape = new ExpertShape(1, wide.hiddenSize(), wide.intermediateSize());
+        return Partition.of(shape, widths).split(named(wide)).stream()
+                .map(SharedExpertCollapse::weights)
+                .toList();
     }
 
-    private static SwiGluWeights part(
-            SwiGluWeights wide, double[] gate, double[] up, double[] down, int from, int width) {
-        Backend backend = wide.gate().backend();
-        int hidden = wide.hiddenSize();
-        int all = wide.intermediateSize();
+    private static Parameters named(SwiGluWeights weights) {
+        return Parameters.of(BankPart.GATE.key(), weights.gate())
+                .and(Parameters.of(BankPart.UP.key(), weights.up()))
+                .and(Parameters.of(BankPart.DOWN.key(), weights.down()));
+    }
+
+    private static SwiGluWeights weights(Parameters named) {
         return new SwiGluWeights(
-                backend.matrix(width, hidden, elements((row, column) -> gate[(from + row) * hidden + column])),
-                backend.matrix(width, hidden, elements((row, column) -> up[(from + row) * hidden + column])),
-                backend.matrix(hidden, width, elements((row, column) -> down[row * all + from + column])));
+                named.get(BankPart.GATE.key()), named.get(BankPart.UP.key()), named.get(BankPart.DOWN.key()));
     }
 
-    /** The element of a matrix at a place. */
-    interface Element {
-        double at(int row, int column);
+    /**
+     * One shared expert for several, of any activation, with biases or without: {@code E*(x) = Σ_j E_j(x)}.
+     *
+     * @param banks at least one, of one expert each, whose widths may differ and all else is the same; they stay the caller's
+     * @return a bank of one of width {@code Σ_j m_j}, of the caller
+     * @throws IllegalArgumentException when activations, biases, hidden sizes or backends differ, or a bank has several experts
+     */
+    public static FeedForwardExperts concatenateBanks(List<? extends Experts> banks) {
+        if (banks.isEmpty()) {
+            throw Require.expected("banks", "at least 1 bank", "an empty list");
+        }
+        List<Integer> widths = new ArrayList<>();
+        for (int j = 0; j < banks.size(); j++) {
+            requireLike(banks.get(0), "banks[" + j + "]", banks.get(j));
+            widths.add(banks.get(j).shape().intermediateSize());
+        }
+        ExpertShape first = banks.get(0).shape();
+        Partition partition = new Partition(first.activation(), first.biases(), first.hiddenSize(), widths);
+        List<Parameters> parts = new ArrayList<>();
+        try (Unfinished handles = new Unfinished()) {
+            for (Experts bank : banks) {
+                parts.add(handles.add(bank.parameters().under("0")));
+            }
+            Parameters wide = handles.add(partition.concatenate(parts));
+            return FeedForwardExperts.of(first.activation(), List.of(wide)); // has handles of its own
+        }
     }
 
-    /** Rows made of elements; a value that was single precision is so again, exactly. */
-    static RowSource elements(Element element) {
-        return new RowSource() {
-            @Override
-            public void read(int row, float[] into) {
-                for (int column = 0; column < into.length; column++) {
-                    into[column] = (float) element.at(row, column);
-                }
-            }
+    private static void requireLike(Experts first, String argument, Experts bank) {
+        ExpertShape expected = first.shape();
+        ExpertShape shape = bank.shape();
+        Require.count(argument, shape.count(), 1, "expert (of a shared bank)");
+        if (!shape.activation().equals(expected.activation())) {
+            throw Require.expected(
+                    argument,
+                    expected.activation() + " (activation of banks[0])",
+                    shape.activation(),
+                    "units of two activations are not one expert");
+        }
+        if (shape.biases() != expected.biases()) {
+            throw Require.expected(
+                    argument,
+                    expected.biases() ? "biases (as in banks[0])" : "no biases (as in banks[0])",
+                    shape.biases() ? "an expert with them" : "an expert without them",
+                    "an expert with biases of 0 is the same function");
+        }
+        Require.count(argument, shape.hiddenSize(), expected.hiddenSize(), "as hidden size (of banks[0])");
+        KernelChecks.sameBackend(argument, bank.backend(), first.backend());
+    }
 
-            @Override
-            public void read(int row, double[] into) {
-                for (int column = 0; column < into.length; column++) {
-                    into[column] = element.at(row, column);
-                }
+    /**
+     * The inverse of {@link #concatenateBanks}: several shared experts whose sum is the given one. Its down bias goes to the
+     * first of them.
+     *
+     * @param wide a bank of one expert, of width F; it stays the caller's
+     * @param widths m_j, at least 1 each, F in all
+     * @return a bank of one per width, of the caller
+     */
+    public static List<FeedForwardExperts> splitBank(Experts wide, int... widths) {
+        Require.count("wide", wide.shape().count(), 1, "expert (of a shared bank)");
+        Partition partition = Partition.of(wide.shape(), widths);
+        List<FeedForwardExperts> banks = new ArrayList<>();
+        try (Unfinished made = new Unfinished();
+                Unfinished handles = new Unfinished()) {
+            Parameters weights = handles.add(wide.parameters().under("0"));
+            List<Parameters> parts = partition.split(weights);
+            parts.forEach(handles::add);
+            for (Parameters part : parts) {
+                banks.add(made.add(FeedForwardExperts.of(partition.activation(), List.of(part))));
             }
-        };
+            made.keep();
+            return List.copyOf(banks);
+        }
     }
 }
