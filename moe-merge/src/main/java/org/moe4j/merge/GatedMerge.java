@@ -22,7 +22,7 @@ import org.moe4j.core.parameter.Parameters;
  * <ul>
  *   <li>{@link SharedScore#SIGMOID} is {@code sigmoid-gated}: with one row {@code shared_expert_gate} of Qwen1.5-MoE and
  *       its successors, and Megatron-Core's option. One gate on the sum of several experts is one gate on the wide expert
- *       ({@link org.moe4j.merge.rewrite.SharedExpertCollapse}, Equation 77).
+ *       ({@link org.moe4j.merge.rewrite.SharedBranchCollapse}, Equation 77).
  *   <li>{@link SharedScore#SOFTMAX} and {@link SharedScore#NORMALIZED_SIGMOID} are {@code shared-router}: what the branch
  *       {@code tianhua/olmo-ddp} of OLMo-core does with more than one shared expert ({@code shared_experts_router}, asked
  *       for scores only in {@code nn/moe/v2/router.py}, no factor K). That branch is not merged and may still change.

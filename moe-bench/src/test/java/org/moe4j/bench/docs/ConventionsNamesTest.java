@@ -37,6 +37,7 @@ final class ConventionsNamesTest {
             "org.moe4j.router.loss.",
             "org.moe4j.core.layer.",
             "org.moe4j.merge.",
+            "org.moe4j.merge.rewrite.",
             "org.moe4j.core.backend.",
             "org.moe4j.core.dispatch.",
             "org.moe4j.core.expert.",

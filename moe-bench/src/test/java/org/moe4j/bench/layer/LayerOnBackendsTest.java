@@ -25,7 +25,12 @@ import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.merge.ActiveWidths;
+import org.moe4j.merge.GatedMerge;
 import org.moe4j.merge.ScaledMerge;
+import org.moe4j.merge.SharedScore;
+import org.moe4j.merge.rewrite.Collapsibility;
+import org.moe4j.merge.rewrite.DownFit;
+import org.moe4j.merge.rewrite.SharedBranchCollapse;
 import org.moe4j.merge.rewrite.SharedExpertCollapse;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
@@ -121,5 +126,37 @@ class LayerOnBackendsTest {
             }
             parts.forEach(SwiGluWeights::close);
         }
+    }
+
+    /** Verdict and fit see the weights, in double, wherever they are; the rewritten layer differs by the backend's rounding. */
+    @ParameterizedTest
+    @EnumSource(Precision.class)
+    void aSharedBranchIsJudgedAndCollapsedOnEveryBackend(Precision precision) {
+        Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
+        try (MoeLayer one = layer(backend);
+                MoeLayer several = SharedBranchCollapse.split(one, 20, 31, 17);
+                MoeLayer again = SharedBranchCollapse.collapse(several);
+                GatedMerge gates = GatedMerge.random(3, 160, SharedScore.SOFTMAX, backend, 6);
+                Matrix tokens = Initializer.normal(1).draw(backend, TOKENS, 160, 4)) {
+            SharedBranch branch = several.shared().orElseThrow();
+            assertThat(Collapsibility.of(several).trainsAlike()).isTrue();
+            assertThat(DownFit.of(several, tokens).residual()).isLessThan(1e-13);
+            try (Matrix expected = several.apply(tokens);
+                    Matrix actual = again.apply(tokens)) {
+                assertClose(actual.toArray(), expected.toArray(), 4 * Math.sqrt(160) * backend.unitRoundoff());
+            }
+            MoeLayer gated = several.withShared(new SharedBranch(branch.experts(), gates));
+            assertThat(DownFit.of(gated, tokens).residual()).isBetween(0.01, 1.0);
+        }
+    }
+
+    private static void assertClose(double[] actual, double[] expected, double bound) {
+        double largest = 0;
+        double distance = 0;
+        for (int i = 0; i < expected.length; i++) {
+            largest = Math.max(largest, Math.abs(expected[i]));
+            distance = Math.max(distance, Math.abs(actual[i] - expected[i]));
+        }
+        assertThat(distance).isLessThanOrEqualTo(bound * largest);
     }
 }
