@@ -33,6 +33,7 @@ class UsingPageTest extends UsingPage {
                         "PooledLoss",
                         "NoisyRouting",
                         "Training",
+                        "SharedExperts",
                         "GivenLogits");
     }
 
@@ -111,5 +112,23 @@ class UsingPageTest extends UsingPage {
                 .zipSatisfy(
                         List.of(first, 1 - first, first, 1 - first),
                         (actual, expected) -> assertThat(actual).isCloseTo(expected, within(1e-12)));
+    }
+
+    /** Two added shared experts are one and become one; with a gate each they are not, and a fixed one misses much. */
+    @Test
+    void sharedExpertsAreJudgedAndCollapsed() throws Exception {
+        List<String> lines = page.run("SharedExperts").stream()
+                .map(line -> String.join(" ", line).strip())
+                .toList();
+        assertThat(lines)
+                .hasSize(9)
+                .startsWith("2 shared experts are one of width 8 + 6 = 14")
+                .contains("same function: yes")
+                .contains("1 shared expert now")
+                .contains("2 shared experts are not one");
+        String fit = lines.get(8);
+        assertThat(fit).startsWith("as near as it gets: the best fixed down projection misses 0.");
+        double missed = Double.parseDouble(fit.substring(fit.indexOf("0."), fit.indexOf(" of the branch")));
+        assertThat(missed).isBetween(0.1, 0.9);
     }
 }

@@ -24,8 +24,8 @@ import org.moe4j.core.layer.MoeLayer;
  */
 public record DownFit(double residual, int tokens, int units) {
     /**
-     * Fits the shared branch of a layer, whose merge may be any convention. Takes about {@code 6·T·units²} operations: seconds for
-     * 1,280 units and 2,560 tokens.
+     * Fits the shared branch of a layer, whose merge may be any convention. Takes about
+     * {@code (8/3·units + 16·D)·T·units} operations with twice as many tokens as units: seconds for 1,280 units.
      *
      * @param layer with at least one shared expert; all of them {@link org.moe4j.core.expert.FeedForwardExperts} or
      *     {@link org.moe4j.core.expert.SwiGluExperts}

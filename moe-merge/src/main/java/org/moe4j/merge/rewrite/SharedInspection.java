@@ -98,7 +98,10 @@ final class SharedInspection {
         }
     }
 
-    /** Indices of rows that are equal element by element, in order of their first row; −0 equals 0, as it does in products. */
+    /**
+     * Indices of rows that are equal element by element, in order of their first row; −0 equals 0, as it does in products. A row
+     * that is not finite equals none: its gate values are refused or worth nothing.
+     */
     private static List<List<Integer>> equalRows(Matrix gate) {
         double[] values = gate.toArray();
         Map<List<Double>, List<Integer>> groups = new LinkedHashMap<>();
@@ -106,6 +109,9 @@ final class SharedInspection {
             List<Double> key = new ArrayList<>(gate.columns());
             for (int i = 0; i < gate.columns(); i++) {
                 key.add(values[row * gate.columns() + i] + 0.0); // which makes −0 to 0
+            }
+            if (!key.stream().allMatch(Double::isFinite)) {
+                key.add((double) row); // longer than any other
             }
             groups.computeIfAbsent(key, absent -> new ArrayList<>()).add(row);
         }

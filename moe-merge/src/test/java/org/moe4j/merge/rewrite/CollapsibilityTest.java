@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.layer.MoeLayer;
@@ -140,6 +141,16 @@ class CollapsibilityTest {
                         + "  one coefficient: expected one coefficient for all shared experts (equal rows of merge.gate)"
                         + " but was [0, 2] and [1] with rows of their own; coefficients that differ by expert and vary"
                         + " with the token do not fold into one down projection (Equation 78)");
+    }
+
+    @ParameterizedTest
+    @ValueSource(doubles = {Double.NaN, Double.POSITIVE_INFINITY})
+    void rowsThatAreNotFiniteEqualNone(double value) {
+        double[] row = {1, value, 0, 0};
+        MoeLayer layer = layer(gate(SharedScore.SOFTMAX, row, row), experts(SWIGLU, false, 1, 3, 5));
+        List<List<Integer>> groups = List.of(List.of(0), List.of(1));
+        assertThat(Collapsibility.of(layer))
+                .isEqualTo(new Apart(2, List.of(new DistinctGates(SharedScore.SOFTMAX, groups, Optional.empty()))));
     }
 
     @Test
