@@ -6,5 +6,5 @@ import picocli.CommandLine.Command;
 @Command(
         name = "study",
         description = "Answers a question by measuring: prints a table, writes a page, CSV and a picture.",
-        subcommands = {BalancingCommand.class, MergeScaleCommand.class})
+        subcommands = {BalancingCommand.class, MergeScaleCommand.class, ReparameterizationCommand.class})
 final class StudyCommand {}
