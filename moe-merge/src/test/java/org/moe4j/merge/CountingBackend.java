@@ -8,9 +8,9 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.reference.ReferenceBackend;
 
 /** The reference backend with a count of the handles that are open, and a kernel call that fails when it is told to. */
-final class CountingBackend {
+public final class CountingBackend {
     /** What a failing kernel throws. */
-    static final class Failure extends RuntimeException {
+    public static final class Failure extends RuntimeException {
         private static final long serialVersionUID = 1;
     }
 
@@ -20,18 +20,24 @@ final class CountingBackend {
             new Class<?>[] {Backend.class},
             (self, method, arguments) -> call(self, method, arguments == null ? new Object[0] : arguments));
     private int open;
+    private int largestCopy;
     private int callsLeft = Integer.MAX_VALUE;
 
-    Backend backend() {
+    public Backend backend() {
         return backend;
     }
 
-    int open() {
+    public int open() {
         return open;
     }
 
+    /** Elements of the largest matrix that was copied to an array. */
+    public int largestCopy() {
+        return largestCopy;
+    }
+
     /** Every call but the first few fails. */
-    void failAfter(int calls) {
+    public void failAfter(int calls) {
         callsLeft = calls;
     }
 
@@ -97,6 +103,7 @@ final class CountingBackend {
 
         @Override
         public double[] toArray() {
+            largestCopy = Math.max(largestCopy, rows() * columns());
             return inner.toArray();
         }
     }

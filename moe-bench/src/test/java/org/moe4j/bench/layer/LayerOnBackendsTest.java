@@ -12,7 +12,6 @@ import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.SwiGluExperts;
-import org.moe4j.core.expert.SwiGluWeights;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.layer.SharedBranch;
@@ -31,7 +30,6 @@ import org.moe4j.merge.SharedScore;
 import org.moe4j.merge.rewrite.Collapsibility;
 import org.moe4j.merge.rewrite.DownFit;
 import org.moe4j.merge.rewrite.SharedBranchCollapse;
-import org.moe4j.merge.rewrite.SharedExpertCollapse;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
 
@@ -108,23 +106,6 @@ class LayerOnBackendsTest {
             assertThatThrownBy(() -> layer.withParameters(mixed))
                     .hasMessageStartingWith("3.up: expected a matrix of Nd4jBackend[float64]");
             pass.output().close();
-        }
-    }
-
-    /** Storage is exact in every precision: the wide expert holds the very numbers of its parts. */
-    @ParameterizedTest
-    @EnumSource(Precision.class)
-    void collapseMovesWeightsWithoutChangingABit(Precision precision) {
-        Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
-        try (SwiGluExperts wide = SwiGluExperts.random(new ExpertShape(1, 24, 19), backend, 1);
-                SwiGluWeights weights = wide.expert(0)) {
-            List<SwiGluWeights> parts = SharedExpertCollapse.split(weights, 7, 1, 11);
-            try (SwiGluWeights joined = SharedExpertCollapse.concatenate(parts)) {
-                assertThat(joined.gate().toArray()).isEqualTo(weights.gate().toArray());
-                assertThat(joined.up().toArray()).isEqualTo(weights.up().toArray());
-                assertThat(joined.down().toArray()).isEqualTo(weights.down().toArray());
-            }
-            parts.forEach(SwiGluWeights::close);
         }
     }
 

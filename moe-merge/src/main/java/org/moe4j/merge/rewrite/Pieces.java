@@ -62,6 +62,11 @@ final class Pieces {
         return rows(whole, 0, whole.rows());
     }
 
+    /** Another handle on a matrix, whose values must not change with those of a buffer. */
+    static Matrix lasting(Matrix matrix) {
+        return matrix.isBuffer() ? copy(matrix) : matrix.share();
+    }
+
     private static RowSource source(Layout layout) {
         return new RowSource() {
             @Override

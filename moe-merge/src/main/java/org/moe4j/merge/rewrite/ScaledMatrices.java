@@ -1,10 +1,7 @@
 package org.moe4j.merge.rewrite;
 
-import java.util.OptionalLong;
 import java.util.function.ToDoubleFunction;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.backend.RowSource;
-import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
 
@@ -26,40 +23,10 @@ final class ScaledMatrices {
         }
     }
 
-    /** The product in double, rounded once to the backend's precision; for a factor of 1 another handle. */
+    /** The product in double, rounded once to the backend's precision; for a factor of 1 the same values. */
     private static Matrix of(String name, Matrix matrix, double factor) {
-        if (factor == 1) {
-            return matrix.share();
-        }
-        double[] values = matrix.toArray();
-        Matrix scaled = matrix.backend().matrix(matrix.rows(), matrix.columns(), rows(values, factor));
-        OptionalLong bad = matrix.backend().firstNonFinite(scaled);
-        if (bad.isPresent()) {
-            scaled.close();
-            int at = (int) bad.getAsLong();
-            throw Require.expected(
-                    name,
-                    "numbers that stay finite times " + factor,
-                    values[at] + " in row " + at / matrix.columns() + ", column " + at % matrix.columns());
-        }
-        return scaled;
-    }
-
-    private static RowSource rows(double[] values, double factor) {
-        return new RowSource() {
-            @Override
-            public void read(int row, float[] into) {
-                for (int i = 0; i < into.length; i++) {
-                    into[i] = (float) (values[row * into.length + i] * factor);
-                }
-            }
-
-            @Override
-            public void read(int row, double[] into) {
-                for (int i = 0; i < into.length; i++) {
-                    into[i] = values[row * into.length + i] * factor;
-                }
-            }
-        };
+        return factor == 1
+                ? Pieces.lasting(matrix)
+                : Scaling.of(name, matrix, "times " + factor, value -> value * factor);
     }
 }

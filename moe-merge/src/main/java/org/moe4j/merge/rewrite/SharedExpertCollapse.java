@@ -73,6 +73,28 @@ public final class SharedExpertCollapse {
      * @throws IllegalArgumentException when activations, biases, hidden sizes or backends differ, or a bank has several experts
      */
     public static FeedForwardExperts concatenateBanks(List<? extends Experts> banks) {
+        return concatenated(banks, (j, expert) -> expert);
+    }
+
+    /**
+     * One shared expert for several with fixed coefficients, which its down projection and down bias absorb:
+     * {@code E*(x) = Σ_j c_j · E_j(x)}.
+     *
+     * @param banks as above
+     * @param coefficients c_j of each bank
+     * @return a bank of one of width {@code Σ_j m_j}, of the caller
+     * @throws IllegalArgumentException also when a product is not finite
+     */
+    public static FeedForwardExperts concatenateBanks(List<? extends Experts> banks, List<DownScale> coefficients) {
+        Require.count("coefficients", coefficients.size(), banks.size(), "(one per bank)");
+        return concatenated(banks, (j, expert) -> coefficients.get(j).absorb("banks[" + j + "]", expert));
+    }
+
+    private interface Change {
+        Parameters of(int index, Parameters expert);
+    }
+
+    private static FeedForwardExperts concatenated(List<? extends Experts> banks, Change change) {
         if (banks.isEmpty()) {
             throw Require.expected("banks", "at least 1 bank", "an empty list");
         }
@@ -85,8 +107,9 @@ public final class SharedExpertCollapse {
         Partition partition = new Partition(first.activation(), first.biases(), first.hiddenSize(), widths);
         List<Parameters> parts = new ArrayList<>();
         try (Unfinished handles = new Unfinished()) {
-            for (Experts bank : banks) {
-                parts.add(handles.add(bank.parameters().under("0")));
+            for (int j = 0; j < banks.size(); j++) {
+                Parameters expert = handles.add(banks.get(j).parameters().under("0"));
+                parts.add(handles.add(change.of(j, expert)));
             }
             Parameters wide = handles.add(partition.concatenate(parts));
             return FeedForwardExperts.of(first.activation(), List.of(wide)); // has handles of its own

@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.LongStream;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.BankPart;
@@ -19,6 +20,7 @@ import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.Cases;
 import org.moe4j.core.testing.PlainActivations;
+import org.moe4j.core.testing.TokenwiseFeedForward;
 
 /** Experts of any kind with widths of their own, tokens, and a gradient of their output, all from one seed. */
 record DrawnParts(Activation activation, boolean biases, List<Parameters> experts, Matrix tokens, Matrix dOutput) {
@@ -50,6 +52,19 @@ record DrawnParts(Activation activation, boolean biases, List<Parameters> expert
         return Parameters.of(weights);
     }
 
+    /** A thousand shapes, a hundred a case; {@code -Dmoe.seed=…} runs the one of that seed alone. */
+    static LongStream hundreds() {
+        Long asked = Long.getLong("moe.seed");
+        return asked == null ? LongStream.range(0, 10) : LongStream.of(asked / 100);
+    }
+
+    static List<Long> seeds(long hundred) {
+        Long asked = Long.getLong("moe.seed");
+        return asked == null
+                ? LongStream.range(100 * hundred, 100 * hundred + 100).boxed().toList()
+                : List.of(asked);
+    }
+
     Partition partition() {
         return Partition.of(activation, experts);
     }
@@ -61,13 +76,34 @@ record DrawnParts(Activation activation, boolean biases, List<Parameters> expert
         }
     }
 
-    /** Gradients of one expert, whose names have no index. */
     Gradients gradients(Parameters expert) {
+        return gradients(expert, dOutput);
+    }
+
+    /** Gradients of one expert, whose names have no index. */
+    Gradients gradients(Parameters expert, Matrix of) {
         try (FeedForwardExperts bank = FeedForwardExperts.of(activation, List.of(expert));
                 ExpertsPass pass = bank.forward(tokens, allRows(), RowGroups.single(tokens.rows()))) {
-            Gradients gradients = pass.backward(dOutput);
+            Gradients gradients = pass.backward(of);
             return new Gradients(gradients.input(), gradients.parameters().under("0"));
         }
+    }
+
+    /** {@code Σ_j c_j · E_j}, token by token on plain arrays. */
+    double[] defined(double... coefficients) {
+        int hidden = tokens.columns();
+        double[] x = tokens.toArray();
+        double[] y = new double[x.length];
+        for (int j = 0; j < coefficients.length; j++) {
+            TokenwiseFeedForward one = TokenwiseFeedForward.of(activation, experts.get(j));
+            for (int t = 0; t < x.length; t += hidden) {
+                double[] output = one.output(Arrays.copyOfRange(x, t, t + hidden));
+                for (int d = 0; d < hidden; d++) {
+                    y[t + d] += coefficients[j] * output[d];
+                }
+            }
+        }
+        return y;
     }
 
     private int[] allRows() {

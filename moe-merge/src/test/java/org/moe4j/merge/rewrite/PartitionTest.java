@@ -20,44 +20,23 @@ import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.testing.Cases;
 import org.moe4j.core.testing.PlainActivations;
-import org.moe4j.core.testing.TokenwiseFeedForward;
 import org.moe4j.core.testing.Tolerance;
 
 class PartitionTest {
-    /** A thousand shapes, a hundred a case; {@code -Dmoe.seed=…} runs the one of that seed alone. */
     static LongStream hundreds() {
-        Long asked = Long.getLong("moe.seed");
-        return asked == null ? LongStream.range(0, 10) : LongStream.of(asked / 100);
+        return DrawnParts.hundreds();
     }
 
-    private static List<Long> seeds(long hundred) {
-        Long asked = Long.getLong("moe.seed");
-        return asked == null
-                ? LongStream.range(100 * hundred, 100 * hundred + 100).boxed().toList()
-                : List.of(asked);
-    }
-
-    /** Each E_j token by token on plain arrays. */
     private static double[] defined(DrawnParts drawn) {
-        int hidden = drawn.tokens().columns();
-        double[] x = drawn.tokens().toArray();
-        double[] y = new double[x.length];
-        for (Parameters expert : drawn.experts()) {
-            TokenwiseFeedForward one = TokenwiseFeedForward.of(drawn.activation(), expert);
-            for (int t = 0; t < x.length; t += hidden) {
-                double[] output = one.output(Arrays.copyOfRange(x, t, t + hidden));
-                for (int d = 0; d < hidden; d++) {
-                    y[t + d] += output[d];
-                }
-            }
-        }
-        return y;
+        double[] ones = new double[drawn.experts().size()];
+        Arrays.fill(ones, 1);
+        return drawn.defined(ones);
     }
 
     @ParameterizedTest
     @MethodSource("hundreds")
     void theWideExpertIsTheSumOfItsParts(long hundred) {
-        for (long seed : seeds(hundred)) {
+        for (long seed : DrawnParts.seeds(hundred)) {
             DrawnParts drawn = DrawnParts.of(seed);
             double[] wide = drawn.output(drawn.partition().concatenate(drawn.experts()));
             Tolerance.assertWithinMaxNorm("seed " + seed, wide, defined(drawn), 1e-13);
@@ -72,7 +51,7 @@ class PartitionTest {
     @ParameterizedTest
     @MethodSource("hundreds")
     void aWideExpertIsTheSumOfAnyParts(long hundred) {
-        for (long seed : seeds(hundred)) {
+        for (long seed : DrawnParts.seeds(hundred)) {
             DrawnParts drawn = DrawnParts.of(seed);
             Parameters wide = drawn.experts().get(0);
             List<Parameters> parts = anyPartition(drawn, seed).split(wide);
@@ -97,7 +76,7 @@ class PartitionTest {
     @ParameterizedTest
     @MethodSource("hundreds")
     void gradientsAreSlicesOfOneAnotherToTheBit(long hundred) {
-        for (long seed : seeds(hundred)) {
+        for (long seed : DrawnParts.seeds(hundred)) {
             DrawnParts drawn = DrawnParts.of(seed);
             Partition partition = drawn.partition();
             Gradients wide = drawn.gradients(partition.concatenate(drawn.experts()));
@@ -122,7 +101,7 @@ class PartitionTest {
     @ParameterizedTest
     @MethodSource("hundreds")
     void weightsComeBackWithTheirBits(long hundred) {
-        for (long seed : seeds(hundred)) {
+        for (long seed : DrawnParts.seeds(hundred)) {
             DrawnParts drawn = DrawnParts.of(seed);
             Partition partition = drawn.partition();
             Parameters wide = partition.concatenate(drawn.experts());
@@ -188,25 +167,19 @@ class PartitionTest {
         assertThat(wide.get("downBias").toArray()).containsExactly(24, 26);
     }
 
-    /** {@code b − 1·d} on each of three biases moves their sum by three times as much as on that of the wide expert. */
     @Test
-    void stepsOnSeveralDownBiasesAddUpUnlessEachIsDividedByTheirNumber() {
-        Partition partition = new Partition(new Relu(), true, 1, List.of(1, 1, 1));
-        Parameters one = named("up", row(0))
-                .and(named("down", row(0)))
-                .and(named("upBias", row(0)))
-                .and(named("downBias", row(8)));
-        Parameters gradient = partition.concatenateGradients(List.of(one, one, one));
-        assertThat(gradient.get("downBias").toArray()).containsExactly(8);
-        List<Parameters> parts = partition.splitGradients(gradient);
-        double step = 0;
-        double third = 0;
-        for (Parameters part : parts) {
-            step += part.get("downBias").get(0, 0);
-            third += part.get("downBias").get(0, 0) / 3;
+    void everyPartHasTheGradientOfTheWideDownBias() {
+        Partition partition = new Partition(new Relu(), true, 2, List.of(1, 1, 1));
+        Parameters wide = named("up", BACKEND.matrix(3, 2, new double[6]))
+                .and(named("down", BACKEND.matrix(2, 3, new double[6])))
+                .and(named("upBias", row(1, 2, 3)))
+                .and(named("downBias", row(8, 9)));
+        List<Parameters> parts = partition.splitGradients(wide);
+        for (int j = 0; j < 3; j++) {
+            assertThat(parts.get(j).get("upBias").toArray()).containsExactly(j + 1);
+            assertThat(parts.get(j).get("downBias").toArray()).containsExactly(8, 9);
         }
-        assertThat(step).isEqualTo(24);
-        assertThat(third).isEqualTo(8);
+        assertSameBits("again", partition.concatenateGradients(parts), wide);
     }
 
     @Test
