@@ -6,5 +6,10 @@ import picocli.CommandLine.Command;
 @Command(
         name = "study",
         description = "Answers a question by measuring: prints a table, writes a page, CSV and a picture.",
-        subcommands = {BalancingCommand.class, MergeScaleCommand.class, ReparameterizationCommand.class})
+        subcommands = {
+            BalancingCommand.class,
+            MergeScaleCommand.class,
+            ReparameterizationCommand.class,
+            SharedCollapseCommand.class
+        })
 final class StudyCommand {}

@@ -32,10 +32,11 @@ final class LineFigurePainter {
     private static final int BAND_OPACITY = 48;
     private static final BasicStroke LINE = new BasicStroke(2, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND);
 
-    /** What lies outside of these is written as a power of ten. */
+    /** Ticks outside of these are written as powers of ten. */
     private static final double LEAST_PLAIN = 1e-3;
 
     private static final double MOST_PLAIN = 1e6;
+    private static final double MOST_PLAIN_AMONG_FAR = 1e3;
 
     private final Pen pen;
     private final LineFigure figure;
@@ -126,30 +127,39 @@ final class LineFigurePainter {
         for (double tick : plot.up().ticks()) {
             double y = plot.y(tick);
             pen.line(plot.left(), y, plot.right(), y, Pen.GRID, Pen.HAIR);
-            pen.text(plain(tick), plot.left() - 8, y + 4, Pen.SMALL, Pen.SOFT_INK, 1);
+            pen.text(label(tick, plot.up()), plot.left() - 8, y + 4, Pen.SMALL, Pen.SOFT_INK, 1);
         }
         pen.line(plot.left(), plot.bottom(), plot.right(), plot.bottom(), Pen.INK, Pen.HAIR);
         for (double tick : plot.across().ticks()) {
             double x = plot.x(tick);
             pen.line(x, plot.bottom(), x, plot.bottom() + 4, Pen.INK, Pen.HAIR);
-            pen.text(plain(tick), x, plot.bottom() + 18, Pen.SMALL, Pen.SOFT_INK, 0.5);
+            pen.text(label(tick, plot.across()), x, plot.bottom() + 18, Pen.SMALL, Pen.SOFT_INK, 0.5);
         }
         pen.upwards(plot.up().label(), left + 12, plot.top() + plot.height() / 2);
         double middle = plot.left() + plot.width() / 2;
         pen.text(plot.across().label(), middle, plot.bottom() + 38, Pen.SMALL, Pen.SOFT_INK, 0.5);
     }
 
-    /** As 0.5 or 200; a tick below a thousandth or above a million as a power of ten. */
-    static String plain(double tick) {
+    /**
+     * As 0.5 or 200; on an axis with a tick below a thousandth or above a million, all that are below 1 or above a thousand are powers
+     * of ten.
+     */
+    static String label(double tick, Axis axis) {
         BigDecimal exact = BigDecimal.valueOf(tick).stripTrailingZeros();
-        double size = Math.abs(tick);
-        if (size == 0 || (size >= LEAST_PLAIN && size <= MOST_PLAIN)) {
+        boolean far = axis.ticks().stream().anyMatch(any -> outside(any, LEAST_PLAIN, MOST_PLAIN));
+        if (!(far && outside(tick, 1, MOST_PLAIN_AMONG_FAR))) {
             return exact.toPlainString();
         }
         int exponent = exact.precision() - exact.scale() - 1;
         BigDecimal factor = exact.movePointLeft(exponent).stripTrailingZeros();
         String times = factor.compareTo(BigDecimal.ONE) == 0 ? "" : factor.toPlainString() + "·";
         return times + "10" + raised(exponent);
+    }
+
+    /** Of what is not 0. */
+    private static boolean outside(double tick, double least, double most) {
+        double size = Math.abs(tick);
+        return size != 0 && (size < least || size > most);
     }
 
     private static String raised(int exponent) {

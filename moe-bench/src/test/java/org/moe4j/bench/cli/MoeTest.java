@@ -43,7 +43,7 @@ final class MoeTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "study ", "study merge-scale ", "bench "})
+    @ValueSource(strings = {"", "study ", "study merge-scale ", "study shared-collapse ", "bench "})
     void everyCommandHasHelp(String command) {
         Outcome help = moe((command + "--help").split(" "));
         assertThat(help.status()).isZero();

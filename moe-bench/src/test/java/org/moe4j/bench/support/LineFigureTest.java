@@ -126,12 +126,16 @@ final class LineFigureTest {
 
     @Test
     void smallAndLargeTicksArePowersOfTen() {
-        assertThat(LineFigurePainter.plain(0)).isEqualTo("0");
-        assertThat(LineFigurePainter.plain(0.001)).isEqualTo("0.001");
-        assertThat(LineFigurePainter.plain(1e6)).isEqualTo("1000000");
-        assertThat(LineFigurePainter.plain(1e-16)).isEqualTo("10⁻¹⁶");
-        assertThat(LineFigurePainter.plain(2.5e-4)).isEqualTo("2.5·10⁻⁴");
-        assertThat(LineFigurePainter.plain(-3e7)).isEqualTo("-3·10⁷");
+        assertThat(labels(0.001, 0.01, 1.0, 1e6)).containsExactly("0.001", "0.01", "1", "1000000");
+        assertThat(labels(1e-16, 2.5e-4, 0.01, 1.0, 200.0)).containsExactly("10⁻¹⁶", "2.5·10⁻⁴", "10⁻²", "1", "200");
+        assertThat(labels(-3e7, 0.0, 500.0, 2e3)).containsExactly("-3·10⁷", "0", "500", "2·10³");
+    }
+
+    private static List<String> labels(Double... ticks) {
+        Axis axis = new Axis("any", List.of(ticks), false);
+        return axis.ticks().stream()
+                .map(tick -> LineFigurePainter.label(tick, axis))
+                .toList();
     }
 
     @Test
