@@ -101,7 +101,7 @@ final class ReparameterizationCommandTest {
             }
             compared++;
         }
-        assertThat(compared).isEqualTo(3 * (5 + 5 + 6 + 6) * 9);
+        assertThat(compared).isEqualTo(3 * (5 + 5 + 6 + 6) * 5);
         assertThat(words(PUBLISHED)).isEqualTo(words(folder));
     }
 

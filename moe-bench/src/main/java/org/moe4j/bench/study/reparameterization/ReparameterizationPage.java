@@ -121,9 +121,9 @@ public final class ReparameterizationPage {
         return new StudyPage(
                         "Merge factors moved into the weights, in training",
                         "After a merge factor has been absorbed into the down projections (W' = c·W, the same function), which"
-                                + " training settings follow the old trajectory? The report says that such a"
-                                + " reparameterization changes \"initial parameter scale, optimizer states, weight decay,"
-                                + " gradient clipping, and effective learning rates\" (Section 21.4).",
+                                + " training settings follow the old trajectory? The report counts what is"
+                                + " not the same afterwards: the scale of initial parameters, learning rates, decay, clipping"
+                                + " and the state of the optimizer (Section 21.4).",
                         ReparameterizationSetup.text(result),
                         table(result).markdown(),
                         verdict(result),

@@ -38,7 +38,8 @@ public record ReparameterizationResult(ReparameterizationSettings settings, Stri
      * @param descent the optimizer
      * @param startLoss mean squared error of the original on held-out tokens before training
      * @param endLoss the same after training
-     * @param closest smallest distance in training between the logits of a selected and an unselected expert of a token
+     * @param closest smallest distance between the logits of a selected and an unselected expert of a token, in the training of the
+     *     originals
      * @param clipped share of the steps in which the original that clips did so
      * @param lines of the rewritten layers: by treatment and convention
      */
@@ -50,7 +51,8 @@ public record ReparameterizationResult(ReparameterizationSettings settings, Stri
          * @param descent the optimizer
          * @param startLoss mean squared error of the original on held-out tokens before training
          * @param endLoss the same after training
-         * @param closest smallest distance in training between the logits of a selected and an unselected expert of a token
+         * @param closest smallest distance between the logits of a selected and an unselected expert of a token, in the training of the
+         *     originals
          * @param clipped share of the steps in which the original that clips did so
          * @param lines of the rewritten layers: by treatment and convention
          */

@@ -91,7 +91,7 @@ final class ReparameterizationRun implements AutoCloseable {
                 descent,
                 startLoss,
                 loss(),
-                original.closest(),
+                Math.min(original.closest(), clipping.closest()),
                 clipping.clipped() / (double) settings.steps(),
                 followers.stream().map(Follower::line).toList());
     }

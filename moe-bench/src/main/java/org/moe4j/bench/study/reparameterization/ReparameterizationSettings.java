@@ -38,7 +38,7 @@ public record ReparameterizationSettings(int steps, int every, int tokens, int h
      * @return 200 steps
      */
     public static ReparameterizationSettings full() {
-        return new ReparameterizationSettings(200, 5, 64, 256);
+        return new ReparameterizationSettings(200, 10, 64, 256);
     }
 
     /**
