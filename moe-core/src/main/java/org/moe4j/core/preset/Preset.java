@@ -68,6 +68,17 @@ public final class Preset {
     }
 
     /**
+     * A preset from values that stand in no file of this format, as those that a checkpoint's own configuration gives.
+     *
+     * @param id what messages call it
+     * @param values by key, as in a file; copied
+     * @return the preset
+     */
+    public static Preset of(String id, Map<String, String> values) {
+        return new Preset(SortedMapOfText.of(id, values));
+    }
+
+    /**
      * The presets of the library.
      *
      * @return names for {@link #named}

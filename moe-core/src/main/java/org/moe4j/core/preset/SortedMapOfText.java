@@ -55,6 +55,10 @@ final class SortedMapOfText {
         return new SortedMapOfText(id, values);
     }
 
+    static SortedMapOfText of(String id, Map<String, String> values) {
+        return new SortedMapOfText(id, values);
+    }
+
     /** Name of the file, for messages. */
     String id() {
         return id;
