@@ -1,0 +1,111 @@
+package org.moe4j.checkpoint.safetensors;
+
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Reads the values of a header's entries; the parser stands on the name before the value, and afterwards on its end. */
+final class HeaderEntries {
+    private static final int MOST_SIZES = 16;
+
+    private final String file;
+    private final JsonParser json;
+
+    HeaderEntries(String file, JsonParser json) {
+        this.file = file;
+        this.json = json;
+    }
+
+    Map<String, String> metadata() throws IOException {
+        Map<String, String> texts = new LinkedHashMap<>();
+        require(json.nextToken() == JsonToken.START_OBJECT, Header.METADATA, "an object");
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            String name = json.currentName();
+            require(json.nextToken() == JsonToken.VALUE_STRING, Header.METADATA, "text as value of " + name);
+            texts.put(name, json.getText());
+        }
+        return texts;
+    }
+
+    TensorInfo tensor(String name) throws IOException {
+        @Nullable ElementType type = null;
+        @Nullable List<Long> shape = null;
+        @Nullable List<Long> offsets = null;
+        require(json.nextToken() == JsonToken.START_OBJECT, name, "an object");
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            String key = json.currentName();
+            json.nextToken();
+            switch (key) {
+                case "dtype" -> type = type(name);
+                case "shape" -> shape = numbers(name, key, MOST_SIZES);
+                case "data_offsets" -> offsets = numbers(name, key, 2);
+                default -> throw Header.wrong(file, name, "dtype, shape and data_offsets only", key);
+            }
+        }
+        if (type == null || shape == null || offsets == null || offsets.size() != 2) {
+            throw Header.wrong(file, name, "dtype, shape and two data_offsets", "an entry without them");
+        }
+        long begin = offsets.get(0);
+        long end = offsets.get(1);
+        long bytes = bytes(name, type, shape);
+        if (end < begin || end - begin != bytes) {
+            throw Header.wrong(
+                    file, name, bytes + " bytes (" + type + " " + shape + ")", "data_offsets " + begin + " to " + end);
+        }
+        return new TensorInfo(name, type, shape, begin, end);
+    }
+
+    private ElementType type(String name) throws IOException {
+        require(json.currentToken() == JsonToken.VALUE_STRING, name, "text as dtype");
+        Optional<ElementType> type = ElementType.named(json.getText());
+        if (type.isEmpty()) {
+            throw Header.wrong(file, name, "one of " + List.of(ElementType.values()) + " as dtype", json.getText());
+        }
+        return type.get();
+    }
+
+    private List<Long> numbers(String name, String key, int most) throws IOException {
+        require(json.currentToken() == JsonToken.START_ARRAY, name, "a list as " + key);
+        List<Long> numbers = new ArrayList<>();
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            boolean whole = json.currentToken() == JsonToken.VALUE_NUMBER_INT
+                    && json.getNumberType() != JsonParser.NumberType.BIG_INTEGER
+                    && !json.getText().startsWith("-");
+            require(whole, name, "whole numbers from 0 to 2^63 - 1 in " + key);
+            require(numbers.size() < most, name, "at most " + most + " numbers in " + key);
+            numbers.add(json.getLongValue());
+        }
+        return numbers;
+    }
+
+    private long bytes(String name, ElementType type, List<Long> shape) throws SafetensorsFormatException {
+        try {
+            long elements = 1;
+            for (long size : shape) {
+                elements = Math.multiplyExact(elements, size);
+            }
+            return Math.multiplyExact(elements, type.bytes());
+        } catch (ArithmeticException e) {
+            throw new SafetensorsFormatException(
+                    file + ": " + Header.shown(name) + ": expected a shape of less than 2^63 bytes but was " + shape,
+                    e);
+        }
+    }
+
+    private void require(boolean holds, String part, String expected) throws IOException {
+        if (!holds) {
+            throw Header.wrong(
+                    file,
+                    part,
+                    expected,
+                    json.currentToken() + " at character "
+                            + json.currentTokenLocation().getCharOffset());
+        }
+    }
+}

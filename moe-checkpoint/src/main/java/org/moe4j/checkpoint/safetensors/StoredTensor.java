@@ -1,0 +1,111 @@
+package org.moe4j.checkpoint.safetensors;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.Objects;
+
+/** The numbers of one tensor in a mapped file, converted while they are read. It may be read by several threads at once. */
+public final class StoredTensor {
+    /** A map may not be longer than an array; a power of two holds whole numbers of every type. */
+    private static final long SEGMENT = 1L << 30;
+
+    private final Path file;
+    private final TensorInfo info;
+    private final ByteBuffer[] segments;
+
+    private StoredTensor(Path file, TensorInfo info, ByteBuffer[] segments) {
+        this.file = file;
+        this.info = info;
+        this.segments = segments;
+    }
+
+    static StoredTensor map(Path file, FileChannel channel, TensorInfo info, long dataBegin) throws IOException {
+        long bytes = info.end() - info.begin();
+        ByteBuffer[] segments = new ByteBuffer[Math.toIntExact((bytes + SEGMENT - 1) / SEGMENT)];
+        for (int i = 0; i < segments.length; i++) {
+            long from = i * SEGMENT;
+            segments[i] = channel.map(
+                            FileChannel.MapMode.READ_ONLY,
+                            dataBegin + info.begin() + from,
+                            Math.min(SEGMENT, bytes - from))
+                    .order(ByteOrder.LITTLE_ENDIAN);
+        }
+        return new StoredTensor(file, info, segments);
+    }
+
+    /**
+     * Name, type and shape.
+     *
+     * @return as in the header
+     */
+    public TensorInfo info() {
+        return info;
+    }
+
+    /**
+     * Reads numbers that follow one another, rounded to the nearest where {@code float} is narrower.
+     *
+     * @param from index of the first, in row-major order
+     * @param into gets them
+     * @param at index in {@code into} of the first
+     * @param count how many
+     */
+    public void read(long from, float[] into, int at, int count) {
+        Objects.checkFromIndexSize(at, count, into.length);
+        forEachSegment(from, count, (bytes, done, part) -> Elements.read(info.type(), bytes, into, at + done, part));
+    }
+
+    /**
+     * Reads numbers that follow one another; all types but I64 fit exactly.
+     *
+     * @param from index of the first, in row-major order
+     * @param into gets them
+     * @param at index in {@code into} of the first
+     * @param count how many
+     */
+    public void read(long from, double[] into, int at, int count) {
+        Objects.checkFromIndexSize(at, count, into.length);
+        forEachSegment(from, count, (bytes, done, part) -> Elements.read(info.type(), bytes, into, at + done, part));
+    }
+
+    /**
+     * Copies bytes as they are stored.
+     *
+     * @param from index of the first number, in row-major order
+     * @param into gets them
+     * @param count how many numbers
+     */
+    public void readBytes(long from, byte[] into, int count) {
+        int size = info.type().bytes();
+        Objects.checkFromIndexSize(0, Math.multiplyExact(count, size), into.length);
+        forEachSegment(from, count, (bytes, done, part) -> bytes.get(into, done * size, part * size));
+    }
+
+    private interface Part {
+        /** Takes {@code count} numbers from where the bytes stand, of which {@code done} were taken before. */
+        void take(ByteBuffer bytes, int done, int count);
+    }
+
+    private void forEachSegment(long from, int count, Part part) {
+        Objects.checkFromIndexSize(from, (long) count, info.elements());
+        int size = info.type().bytes();
+        int done = 0;
+        while (done < count) {
+            long at = (from + done) * size;
+            ByteBuffer segment = segments[(int) (at / SEGMENT)];
+            ByteBuffer bytes =
+                    segment.duplicate().order(ByteOrder.LITTLE_ENDIAN).position((int) (at % SEGMENT));
+            int here = Math.min(count - done, bytes.remaining() / size);
+            part.take(bytes, done, here);
+            done += here;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return file + ": " + info;
+    }
+}

@@ -1,0 +1,100 @@
+package org.moe4j.checkpoint.safetensors;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.internal.Require;
+
+/**
+ * A tensor to be written: what it is, and where its bytes come from, which are asked for piece by piece.
+ *
+ * @param name in the file
+ * @param type of its numbers
+ * @param shape sizes, outermost first
+ * @param source of its bytes
+ */
+public record TensorContent(String name, ElementType type, List<Long> shape, Source source) {
+    /** Gives the bytes of a tensor. */
+    public interface Source {
+        /**
+         * Some of the numbers as they are stored.
+         *
+         * @param from index of the first, in row-major order
+         * @param count how many
+         * @param into little-endian, with room for just as many; filled
+         */
+        void write(long from, int count, ByteBuffer into);
+    }
+
+    /**
+     * Copies and checks the shape.
+     *
+     * @param name in the file
+     * @param type of its numbers
+     * @param shape sizes, outermost first
+     * @param source of its bytes
+     */
+    public TensorContent {
+        shape = List.copyOf(shape);
+        if (name.isEmpty() || name.equals(Header.METADATA)) {
+            throw Require.expected("name", "a name of a tensor", "\"" + name + "\"");
+        }
+        for (long size : shape) {
+            if (size < 0) {
+                throw Require.expected("shape", "sizes of at least 0", shape);
+            }
+        }
+        elements(shape);
+    }
+
+    private static long elements(List<Long> shape) {
+        return shape.stream().reduce(1L, Math::multiplyExact);
+    }
+
+    /**
+     * The bytes of another file's tensor as they are.
+     *
+     * @param tensor of an open file
+     * @return the same tensor
+     */
+    public static TensorContent of(StoredTensor tensor) {
+        TensorInfo info = tensor.info();
+        return new TensorContent(info.name(), info.type(), info.shape(), (from, count, into) -> {
+            byte[] bytes = new byte[into.remaining()];
+            tensor.readBytes(from, bytes, count);
+            into.put(bytes);
+        });
+    }
+
+    /**
+     * A matrix whose rows are converted, rounded to the nearest where the type is narrower.
+     *
+     * @param name in the file
+     * @param type F64, F32, F16 or BF16
+     * @param rows R
+     * @param columns C
+     * @param source gives the rows
+     * @return a tensor of shape [R, C]
+     */
+    public static TensorContent of(String name, ElementType type, int rows, int columns, RowSource source) {
+        return ofRows(name, type, List.of((long) rows, (long) columns), source);
+    }
+
+    /**
+     * A tensor whose numbers are converted, rounded to the nearest where the type is narrower.
+     *
+     * @param name in the file
+     * @param type F64, F32, F16 or BF16
+     * @param shape sizes, outermost first
+     * @param source gives its numbers in rows of the innermost size, as many rows as the product of the others
+     * @return the tensor
+     */
+    public static TensorContent ofRows(String name, ElementType type, List<Long> shape, RowSource source) {
+        int columns = shape.isEmpty() ? 1 : Math.toIntExact(shape.get(shape.size() - 1));
+        return new TensorContent(name, type, shape, new RowBytes(type, columns, source));
+    }
+
+    long bytes() {
+        return Math.multiplyExact(elements(shape), (long) type.bytes());
+    }
+}

@@ -1,0 +1,157 @@
+package org.moe4j.checkpoint.safetensors;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import java.util.TreeMap;
+import org.moe4j.core.internal.Spelling;
+
+/**
+ * The tensors of a folder: those of {@code model.safetensors}, or those that {@code model.safetensors.index.json} finds in several
+ * files. A file is opened when one of its tensors is asked for first. Several threads may use a store at once.
+ */
+public final class TensorStore implements AutoCloseable {
+    static final String SINGLE = "model.safetensors";
+    static final String INDEX = "model.safetensors.index.json";
+
+    private final Path folder;
+    private final Map<String, String> fileOf;
+    private final Map<String, SafetensorsFile> open = new HashMap<>();
+    private boolean closed;
+
+    private TensorStore(Path folder, Map<String, String> fileOf) {
+        this.folder = folder;
+        this.fileOf = fileOf;
+    }
+
+    /**
+     * Opens a folder.
+     *
+     * @param folder with an index, or with a single file
+     * @return to be closed
+     * @throws NoSuchFileException when it has neither, or lacks a file that the index names
+     * @throws SafetensorsFormatException when index or file are broken
+     * @throws IOException when one of them cannot be read
+     */
+    public static TensorStore open(Path folder) throws IOException {
+        Path index = folder.resolve(INDEX);
+        Path single = folder.resolve(SINGLE);
+        if (Files.exists(index)) {
+            Map<String, String> fileOf = ShardIndex.read(index);
+            for (String file : Set.copyOf(fileOf.values())) {
+                if (!Files.isRegularFile(folder.resolve(file))) {
+                    throw new NoSuchFileException(
+                            folder + ": expected " + file + ", as " + INDEX + " says, but there is no such file");
+                }
+            }
+            return new TensorStore(folder, fileOf);
+        }
+        if (!Files.isRegularFile(single)) {
+            throw new NoSuchFileException(folder + ": expected " + SINGLE + " or " + INDEX + " but found neither");
+        }
+        SafetensorsFile file = SafetensorsFile.open(single);
+        Map<String, String> fileOf = new TreeMap<>();
+        file.tensors().keySet().forEach(name -> fileOf.put(name, SINGLE));
+        TensorStore store = new TensorStore(folder, fileOf);
+        store.open.put(SINGLE, file);
+        return store;
+    }
+
+    /**
+     * The folder.
+     *
+     * @return as given
+     */
+    public Path folder() {
+        return folder;
+    }
+
+    /**
+     * Names of all tensors.
+     *
+     * @return in alphabetical order, unmodifiable
+     */
+    public Set<String> names() {
+        return Collections.unmodifiableSet(fileOf.keySet());
+    }
+
+    /**
+     * What the header of its file says of a tensor.
+     *
+     * @param name of the tensor
+     * @return type and shape
+     * @throws NoSuchElementException for an unknown name
+     * @throws IOException when its file cannot be read or lacks it
+     */
+    public TensorInfo info(String name) throws IOException {
+        return file(name).info(name);
+    }
+
+    /**
+     * A tensor.
+     *
+     * @param name of the tensor
+     * @return its numbers
+     * @throws NoSuchElementException for an unknown name
+     * @throws IOException when its file cannot be read or lacks it
+     */
+    public StoredTensor tensor(String name) throws IOException {
+        return file(name).tensor(name);
+    }
+
+    private synchronized SafetensorsFile file(String name) throws IOException {
+        if (closed) {
+            throw new IllegalStateException(folder + ": expected an open store but it is closed");
+        }
+        String file = fileOf.get(name);
+        if (file == null) {
+            throw new NoSuchElementException(folder + ": expected a tensor of this checkpoint but was " + name
+                    + Spelling.closest(name, fileOf.keySet())
+                            .map(right -> "; did you mean " + right + "?")
+                            .orElse(""));
+        }
+        SafetensorsFile opened = open.get(file);
+        if (opened == null) {
+            opened = SafetensorsFile.open(folder.resolve(file));
+            open.put(file, opened);
+            requireAll(file, opened);
+        }
+        return opened;
+    }
+
+    /** What the index says is in a file has to be there. */
+    private void requireAll(String file, SafetensorsFile opened) throws SafetensorsFormatException {
+        Set<String> there = opened.tensors().keySet();
+        for (Map.Entry<String, String> entry : fileOf.entrySet()) {
+            if (entry.getValue().equals(file) && !there.contains(entry.getKey())) {
+                throw Header.wrong(
+                        folder.resolve(file).toString(), entry.getKey(), "a tensor, as " + INDEX + " says", "absent");
+            }
+        }
+    }
+
+    @Override
+    public synchronized void close() throws IOException {
+        closed = true;
+        List<IOException> failures = new ArrayList<>();
+        for (SafetensorsFile file : open.values()) {
+            try {
+                file.close();
+            } catch (IOException e) {
+                failures.add(e);
+            }
+        }
+        open.clear();
+        if (!failures.isEmpty()) {
+            throw failures.get(0);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+package org.moe4j.checkpoint.safetensors;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+class SmallFloatsTest {
+    /** By definition: {@code ±2^(e−bias)·(1 + m/2^M)}, and {@code ±2^(1−bias)·m/2^M} for e = 0. */
+    private static double defined(int bits, int exponentBits, int mantissaBits) {
+        int bias = (1 << (exponentBits - 1)) - 1;
+        int exponent = (bits >> mantissaBits) & ((1 << exponentBits) - 1);
+        double mantissa = (bits & ((1 << mantissaBits) - 1)) / (double) (1 << mantissaBits);
+        double sign = ((bits >> (exponentBits + mantissaBits)) & 1) == 0 ? 1 : -1;
+        return exponent == 0
+                ? sign * Math.pow(2, 1 - bias) * mantissa
+                : sign * Math.pow(2, exponent - bias) * (1 + mantissa);
+    }
+
+    private static void assertSameBits(float actual, double expected, int bits) {
+        assertThat(Float.floatToRawIntBits(actual))
+                .as(Integer.toHexString(bits))
+                .isEqualTo(Float.floatToRawIntBits((float) expected));
+    }
+
+    @Test
+    void everyNumberOfBinary16IsItsDefinition() {
+        for (int bits = 0; bits < 1 << 16; bits++) {
+            float value = SmallFloats.float16((short) bits);
+            if ((bits & 0x7c00) != 0x7c00) {
+                assertSameBits(value, defined(bits, 5, 10), bits);
+            } else if ((bits & 0x3ff) == 0) {
+                assertThat(value).isEqualTo(bits == 0x7c00 ? Float.POSITIVE_INFINITY : Float.NEGATIVE_INFINITY);
+            } else {
+                assertThat(value).isNaN();
+            }
+        }
+    }
+
+    @Test
+    void everyNumberOfE5m2IsItsDefinition() {
+        for (int bits = 0; bits < 1 << 8; bits++) {
+            float value = SmallFloats.e5m2((byte) bits);
+            if ((bits & 0x7c) != 0x7c) {
+                assertSameBits(value, defined(bits, 5, 2), bits);
+            } else if ((bits & 3) == 0) {
+                assertThat(value).isEqualTo(bits == 0x7c ? Float.POSITIVE_INFINITY : Float.NEGATIVE_INFINITY);
+            } else {
+                assertThat(value).isNaN();
+            }
+        }
+    }
+
+    @Test
+    void everyNumberOfE4m3IsItsDefinition() {
+        for (int bits = 0; bits < 1 << 8; bits++) {
+            float value = SmallFloats.e4m3((byte) bits);
+            if ((bits & 0x7f) == 0x7f) {
+                assertThat(value).isNaN();
+            } else {
+                assertSameBits(value, defined(bits, 4, 3), bits);
+            }
+        }
+        assertThat(SmallFloats.e4m3((byte) 0x7e)).isEqualTo(448); // the largest: there is no infinity
+    }
+
+    @Test
+    void everyNumberOfBfloat16IsTheUpperHalfOfABinary32() {
+        for (int bits = 0; bits < 1 << 16; bits++) {
+            float value = SmallFloats.bfloat16((short) bits);
+            if ((bits & 0x7f80) != 0x7f80) {
+                assertSameBits(value, defined(bits, 8, 7), bits);
+            }
+            assertThat(Float.isNaN(value)).isEqualTo((bits & 0x7fff) > 0x7f80);
+            assertThat(Float.isInfinite(value)).isEqualTo((bits & 0x7fff) == 0x7f80);
+        }
+    }
+
+    @Test
+    void whatIsANarrowNumberComesBackWithItsBits() {
+        for (int bits = 0; bits < 1 << 16; bits++) {
+            float half = SmallFloats.float16((short) bits);
+            if (Float.isNaN(half)) {
+                assertThat(SmallFloats.float16(SmallFloats.toFloat16(half))).isNaN();
+            } else {
+                assertThat(SmallFloats.toFloat16(half)).isEqualTo((short) bits);
+            }
+            float brain = SmallFloats.bfloat16((short) bits);
+            if (Float.isNaN(brain)) {
+                assertThat(SmallFloats.bfloat16(SmallFloats.toBfloat16(brain))).isNaN();
+            } else {
+                assertThat(SmallFloats.toBfloat16(brain)).isEqualTo((short) bits);
+            }
+        }
+    }
+
+    @Test
+    void aNanWhoseLowBitsAloneSayItIsOneStaysNan() {
+        float nan = Float.intBitsToFloat(0x7f80_0001);
+        assertThat(SmallFloats.bfloat16(SmallFloats.toBfloat16(nan))).isNaN();
+        assertThat(SmallFloats.float16(SmallFloats.toFloat16(nan))).isNaN();
+    }
+
+    /** All finite numbers of a format with the bits of each, and the first number beyond them, which means infinity. */
+    private static NavigableMap<Double, Integer> table(int exponentBits, int mantissaBits) {
+        NavigableMap<Double, Integer> table = new TreeMap<>();
+        int infinity = ((1 << exponentBits) - 1) << mantissaBits;
+        for (int bits = 0; bits < infinity; bits++) {
+            table.put(defined(bits, exponentBits, mantissaBits), bits);
+        }
+        table.put(Math.pow(2, 1 << (exponentBits - 1)), infinity);
+        return table;
+    }
+
+    /** The nearest number of the table; of two equally near ones that with even bits. */
+    private static int nearest(NavigableMap<Double, Integer> table, double magnitude) {
+        if (magnitude >= table.lastKey()) {
+            return table.get(table.lastKey());
+        }
+        double below = table.floorKey(magnitude);
+        double above = table.higherKey(magnitude);
+        if (magnitude - below == above - magnitude) {
+            return table.get(below) % 2 == 0 ? table.get(below) : table.get(above);
+        }
+        return table.get(magnitude - below < above - magnitude ? below : above);
+    }
+
+    private static void assertNearest(
+            NavigableMap<Double, Integer> half, NavigableMap<Double, Integer> brain, float x) {
+        int sign = x < 0 || 1 / x < 0 ? 0x8000 : 0;
+        assertThat(SmallFloats.toFloat16(x)).as("%a", x).isEqualTo((short) (sign | nearest(half, Math.abs(x))));
+        assertThat(SmallFloats.toBfloat16(x)).as("%a", x).isEqualTo((short) (sign | nearest(brain, Math.abs(x))));
+    }
+
+    @Test
+    void everyOtherNumberBecomesTheNearest() {
+        NavigableMap<Double, Integer> half = table(5, 10);
+        NavigableMap<Double, Integer> brain = table(8, 7);
+        SplittableRandom random = new SplittableRandom(1);
+        for (int i = 0; i < 200_000; i++) {
+            float any = Float.intBitsToFloat(random.nextInt());
+            if (!Float.isNaN(any)) {
+                assertNearest(half, brain, any);
+            }
+            assertNearest(half, brain, (float) Math.scalb(random.nextDouble(-1, 1), -random.nextInt(30)));
+        }
+        for (NavigableMap<Double, Integer> table : List.of(half, brain)) {
+            double below = 0;
+            for (double number : table.keySet()) {
+                float tie = (float) ((below + number) / 2);
+                for (float x : new float[] {tie, Math.nextUp(tie), Math.nextDown(tie), (float) number}) {
+                    assertNearest(half, brain, x);
+                    assertNearest(half, brain, -x);
+                }
+                below = number;
+            }
+        }
+    }
+}
