@@ -68,6 +68,19 @@ final class ArchitectureTest {
             slices().matching("org.moe4j.(merge..)").should().beFreeOfCycles();
 
     @ArchTest
+    static final ArchRule packagesOfCheckpointAreAcyclic =
+            slices().matching("org.moe4j.(checkpoint..)").should().beFreeOfCycles();
+
+    @ArchTest
+    static final ArchRule safetensorsKnowsOnlyWhatARowIs = noClasses()
+            .that()
+            .resideInAPackage("org.moe4j.checkpoint.safetensors..")
+            .should()
+            .dependOnClassesThat(resideInAnyPackage("org.moe4j..")
+                    .and(resideOutside("org.moe4j.checkpoint.safetensors..", BACKEND, "org.moe4j.core.internal..")))
+            .as("safetensors should know nothing of ours but a backend's RowSource");
+
+    @ArchTest
     static final ArchRule noStudyKnowsAnother =
             slices().matching("org.moe4j.bench.study.(*)..").should().notDependOnEachOther();
 

@@ -1,0 +1,132 @@
+package org.moe4j.checkpoint.config;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** A model's {@code config.json}. Where the text model of a multimodal one has a section of its own, its keys come first. */
+public final class ModelConfig {
+    /** Name of the file in a checkpoint. */
+    public static final String FILE = "config.json";
+
+    private static final String NESTED = "text_config";
+    private static final long LONGEST = 16 << 20;
+    private static final int MOST_DEPTH = 64;
+
+    private static final ObjectMapper JSON = new ObjectMapper(JsonFactory.builder()
+            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            .streamReadConstraints(
+                    StreamReadConstraints.builder().maxNestingDepth(MOST_DEPTH).build())
+            .build());
+
+    private final String name;
+    private final JsonNode outer;
+    private final JsonNode inner;
+
+    private ModelConfig(String name, JsonNode outer) {
+        this.name = name;
+        this.outer = outer;
+        this.inner = outer.path(NESTED).isObject() ? outer.path(NESTED) : outer;
+    }
+
+    /**
+     * Reads a configuration.
+     *
+     * @param path of a folder with a {@code config.json}, or of such a file
+     * @return the configuration
+     * @throws NoSuchFileException when there is none
+     * @throws IOException when it cannot be read or is not a JSON object
+     */
+    public static ModelConfig read(Path path) throws IOException {
+        Path file = Files.isDirectory(path) ? path.resolve(FILE) : path;
+        if (!Files.isRegularFile(file)) {
+            throw new NoSuchFileException(path + ": expected a " + FILE + " but found none");
+        }
+        if (Files.size(file) > LONGEST) {
+            throw new IOException(file + ": expected at most 16 MiB but was " + Files.size(file) + " bytes");
+        }
+        return parse(file.toString(), Files.readString(file));
+    }
+
+    /**
+     * Reads a configuration from text.
+     *
+     * @param name for messages
+     * @param text a JSON object
+     * @return the configuration
+     * @throws IOException when it is not a JSON object
+     */
+    public static ModelConfig parse(String name, String text) throws IOException {
+        try {
+            JsonNode root = JSON.readTree(text);
+            if (root == null || !root.isObject()) {
+                throw new IOException(name + ": expected a JSON object but was something else");
+            }
+            return new ModelConfig(name, root);
+        } catch (JsonProcessingException e) {
+            throw new IOException(name + ": expected JSON but was broken (" + e.getOriginalMessage() + ")", e);
+        }
+    }
+
+    /**
+     * What messages call it.
+     *
+     * @return a path, mostly
+     */
+    public String name() {
+        return name;
+    }
+
+    /**
+     * The value of a key as text: of the text model if it has the key, else of the whole model. Dots lead into objects.
+     *
+     * @param key as {@code num_experts} or {@code quantization_config.weight_block_size}
+     * @return numbers and truth values as JSON writes them, lists without blanks; empty for an absent key and for null
+     */
+    public Optional<String> text(String key) {
+        return node(key).map(node -> node.isValueNode() ? node.asText() : node.toString());
+    }
+
+    /**
+     * The value of a key as JSON.
+     *
+     * @param key as in {@link #text}
+     * @return empty for an absent key and for null
+     */
+    Optional<JsonNode> node(String key) {
+        return at(inner, key).or(() -> at(outer, key));
+    }
+
+    private static Optional<JsonNode> at(JsonNode start, String key) {
+        JsonNode node = start;
+        for (String part : key.split("\\.", -1)) {
+            node = node.path(part);
+        }
+        return node.isMissingNode() || node.isNull() ? Optional.empty() : Optional.of(node);
+    }
+
+    /**
+     * The exception for a key with a wrong value.
+     *
+     * @param key of the configuration
+     * @param expected what it should be
+     * @param was what it is
+     * @return to be thrown
+     */
+    public IllegalArgumentException wrong(String key, String expected, String was) {
+        return new IllegalArgumentException(name + ": " + key + ": expected " + expected + " but was " + was);
+    }
+
+    @Override
+    public String toString() {
+        return "ModelConfig[" + name + "]";
+    }
+}

@@ -1,0 +1,25 @@
+package org.moe4j.checkpoint.layout;
+
+/**
+ * The sizes that the letters of layouts stand for.
+ *
+ * @param experts E
+ * @param tokenWidth D
+ * @param latentSize L, the width of the routed experts' tokens; D where there is no latent space
+ * @param intermediateSize F
+ * @param sharedWidth S, 0 without a shared expert
+ */
+public record Sizes(int experts, int tokenWidth, int latentSize, int intermediateSize, int sharedWidth) {
+    /** The size of a letter in the tensors of a part: the D of a routed expert is what it sees. */
+    int of(char letter, LayerPart part) {
+        return switch (letter) {
+            case 'E' -> experts;
+            case 'D' -> part.whose() == LayerPart.Whose.EXPERT ? latentSize : tokenWidth;
+            case 'L' -> latentSize;
+            case 'F' -> intermediateSize;
+            case 'S' -> sharedWidth;
+            case '1' -> 1;
+            default -> throw new IllegalArgumentException("axis: expected one of [E, D, L, F, S, 1] but was " + letter);
+        };
+    }
+}
