@@ -176,6 +176,10 @@ public final class TopKRouter implements Router {
         return noise;
     }
 
+    List<RouterLoss> losses() {
+        return losses;
+    }
+
     /**
      * The selection bias in effect.
      *

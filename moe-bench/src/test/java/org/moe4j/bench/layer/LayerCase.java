@@ -126,6 +126,29 @@ record LayerCase(
                 dOutput);
     }
 
+    /** The same without losses. */
+    LayerCase withoutLosses() {
+        Training without = new Training(training.noise(), List.of(), training.situation(), training.draws());
+        return new LayerCase(
+                name, sizes, router, routed, shared, merge, capacity, without, parameters, tokens, dOutput);
+    }
+
+    /** The same with another merge, and with another scale of its router. */
+    LayerCase with(MergeWords otherMerge, double scale) {
+        return new LayerCase(
+                name,
+                sizes,
+                router.withScale(scale),
+                routed,
+                shared,
+                otherMerge,
+                capacity,
+                training,
+                parameters,
+                tokens,
+                dOutput);
+    }
+
     /** Whether another router would select other experts for some token. */
     boolean selectsOtherwise(RouterWords other) {
         for (int t = 0; t < sizes.tokens(); t++) {

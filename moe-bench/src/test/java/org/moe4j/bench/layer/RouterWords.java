@@ -121,6 +121,21 @@ record RouterWords(
                 choosing);
     }
 
+    RouterWords withScale(double other) {
+        return new RouterWords(
+                experts,
+                topK,
+                score,
+                scoreEpsilon,
+                groups,
+                selectionBias,
+                logitBias,
+                weighing,
+                other,
+                precision,
+                choosing);
+    }
+
     RouterWords with(ChoosingWords other) {
         return with(groups, selectionBias, other);
     }
