@@ -2,6 +2,7 @@ package org.moe4j.merge;
 
 import java.util.List;
 import java.util.Set;
+import java.util.function.Function;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.Experts;
@@ -24,6 +25,13 @@ import org.moe4j.core.parameter.Parameters;
  */
 public record ScaledMerge(String name, double routedScale, double sharedScale, Presumption presumption)
         implements MergeConvention {
+    private static final List<Function<ActiveWidths, ScaledMerge>> RULES = List.of(
+            ScaledMerge::olmo,
+            ScaledMerge::routedUnitSum,
+            ScaledMerge::equalBranchMass,
+            ScaledMerge::widthProportional,
+            widths -> activeMean(widths.topK()));
+
     /**
      * Checks the factors.
      *
@@ -116,6 +124,27 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, P
      */
     public static ScaledMerge scaled(double routed, double shared) {
         return new ScaledMerge("scaled(" + routed + ", " + shared + ")", routed, shared, new Presumption.Nothing());
+    }
+
+    /**
+     * The same rule for other widths, which change its factors where they follow from K or the widths.
+     *
+     * @param widths of the other layer
+     * @return the convention of this name, made for these widths; this one where it takes any layer
+     * @throws IllegalArgumentException for factors that no rule of this class makes of what they presume
+     */
+    public ScaledMerge forWidths(ActiveWidths widths) {
+        if (presumption instanceof Presumption.Nothing) {
+            return this;
+        }
+        ActiveWidths own = presumption instanceof Presumption.UnitSum unit
+                ? unit.widths()
+                : new ActiveWidths(((Presumption.OneBeside) presumption).topK(), 1, 1);
+        return RULES.stream()
+                .filter(rule -> rule.apply(own).equals(this))
+                .findFirst()
+                .map(rule -> rule.apply(widths))
+                .orElseThrow(() -> Require.expected("convention", "one of this class, made anew for " + widths, this));
     }
 
     /**

@@ -1,5 +1,6 @@
 package org.moe4j.merge;
 
+import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -120,5 +121,23 @@ class ScaledMergeFitTest {
         assertThatThrownBy(() -> olmo.requireFits(PlainRouter.unit(4), routed, List.of()))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(mine + "ActiveWidths[topK=4, routedWidth=8, sharedWidth=0]" + hint);
+    }
+
+    @Test
+    void aRuleCanBeMadeForOtherWidths() {
+        ActiveWidths other = new ActiveWidths(12, 3, 9);
+        assertThat(ScaledMerge.olmo(widths).forWidths(other)).isEqualTo(ScaledMerge.olmo(other));
+        assertThat(ScaledMerge.routedUnitSum(widths).forWidths(other)).isEqualTo(ScaledMerge.routedUnitSum(other));
+        assertThat(ScaledMerge.equalBranchMass(widths).forWidths(other)).isEqualTo(ScaledMerge.equalBranchMass(other));
+        assertThat(ScaledMerge.widthProportional(widths).forWidths(other))
+                .isEqualTo(ScaledMerge.widthProportional(other));
+        assertThat(ScaledMerge.activeMean(4).forWidths(other)).isEqualTo(ScaledMerge.activeMean(12));
+        assertThat(ScaledMerge.sum().forWidths(other)).isEqualTo(ScaledMerge.sum());
+        ScaledMerge fixed = ScaledMerge.scaled(2, 3);
+        assertThat(fixed.forWidths(other)).isEqualTo(fixed);
+        ScaledMerge own = new ScaledMerge("olmo", 3, 1, new Presumption.UnitSum(widths));
+        assertThatThrownBy(() -> own.forWidths(other))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("convention: expected one of this class, made anew for " + other + " but was " + own);
     }
 }

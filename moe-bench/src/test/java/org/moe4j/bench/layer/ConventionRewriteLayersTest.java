@@ -99,7 +99,7 @@ class ConventionRewriteLayersTest {
                 : Optional.of(LibraryLayer.of(c.with(MergeWords.of("none"), scale.getAsDouble()), backend));
     }
 
-    private static Map<String, double[]> arrays(LayerCase c, MoeLayer layer, Backend backend) {
+    static Map<String, double[]> arrays(LayerCase c, MoeLayer layer, Backend backend) {
         Map<String, double[]> arrays = new HashMap<>();
         try (Matrix tokens = c.tokens().on(backend);
                 Matrix dOutput = c.dOutput().on(backend);

@@ -29,13 +29,19 @@ record ConventionChange(Rescaling routed, Rescaling shared) {
                 ? from.routedScale()
                 : from.routedScale() * layer.router().scale();
         double after = ratio == 1 ? to.routedScale() : to.routedScale() * other.scale();
-        Rescaling routed = between("routed", before, after);
-        Rescaling shared =
-                experts.isEmpty() ? Rescaling.none() : between("shared", from.sharedScale(), to.sharedScale());
+        Rescaling routed = between("routed", before, after, 1);
         requirePassed(layer, from.routedScale(), to.routedScale(), routed);
-        requireKnown("experts", layer.experts(), routed);
+        return of(layer, routed, from, to);
+    }
+
+    /** The change with a given one of the routed branch; a changed branch needs experts that a factor can go into. */
+    static ConventionChange of(MoeLayer layer, Rescaling routed, ScaledMerge from, ScaledMerge to) {
+        List<Experts> experts = layer.shared().map(SharedBranch::experts).orElse(List.of());
+        Rescaling shared =
+                experts.isEmpty() ? Rescaling.none() : between("shared", from.sharedScale(), to.sharedScale(), 1);
+        requireKnown("experts", layer.experts(), routed.factor() != 1);
         for (int i = 0; i < experts.size(); i++) {
-            requireKnown("shared[" + i + "]", experts.get(i), shared);
+            requireKnown("shared[" + i + "]", experts.get(i), shared.factor() != 1);
         }
         return new ConventionChange(routed, shared);
     }
@@ -60,7 +66,8 @@ record ConventionChange(Rescaling routed, Rescaling shared) {
                 "factors that depend on the tokens are no part of a down projection");
     }
 
-    private static Rescaling between(String branch, double before, double after) {
+    /** {@code c = before/(after·weight)}, in an order that gives 1 where after is before over the weight, rounded or not. */
+    static Rescaling between(String branch, double before, double after, double weight) {
         if (before == 0 && after == 0) {
             return Rescaling.none();
         }
@@ -71,7 +78,7 @@ record ConventionChange(Rescaling routed, Rescaling shared) {
                     after,
                     "no down projection with an inverse makes up for 0");
         }
-        double factor = before / after;
+        double factor = before / after / weight;
         if (!Rescaling.isUsable(factor)) {
             throw Require.expected(
                     "to",
@@ -109,12 +116,12 @@ record ConventionChange(Rescaling routed, Rescaling shared) {
         }
     }
 
-    private static void requireKnown(String name, Experts experts, Rescaling rescaling) {
-        boolean known = experts instanceof FeedForwardExperts || experts instanceof SwiGluExperts;
-        if (rescaling.factor() != 1 && !known) {
+    /** Refuses changed experts of a class that this library does not know. */
+    static void requireKnown(String name, Experts experts, boolean changed) {
+        if (changed && !(experts instanceof FeedForwardExperts) && !(experts instanceof SwiGluExperts)) {
             throw Require.expected(
                     name,
-                    "FeedForwardExperts or SwiGluExperts, whose outputs are linear in their down projections",
+                    "FeedForwardExperts or SwiGluExperts, whose outputs are sums over their intermediate units",
                     experts.getClass().getSimpleName());
         }
     }

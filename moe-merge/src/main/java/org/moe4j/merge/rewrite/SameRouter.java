@@ -94,6 +94,15 @@ final class SameRouter {
         }
     }
 
+    /** Drawn tokens on which routers are compared. */
+    static Matrix tokens(MoeLayer layer) {
+        Experts experts = layer.experts();
+        int width = layer.latent()
+                .map(LatentProjections::hiddenSize)
+                .orElse(experts.shape().hiddenSize());
+        return Initializer.normal(1).draw(experts.backend(), PROBES, width, SEED);
+    }
+
     private static boolean isSame(Routing expected, Routing actual, int token, int rank, double ratio) {
         if (expected.count(token) != actual.count(token)
                 || expected.expert(token, rank) != actual.expert(token, rank)) {

@@ -174,13 +174,13 @@ class ConventionRefusalTest {
         refused(
                 layer,
                 ScaledMerge.scaled(2, 1),
-                "experts: expected FeedForwardExperts or SwiGluExperts, whose outputs are linear in their down projections"
-                        + " but was Own");
+                "experts: expected FeedForwardExperts or SwiGluExperts, whose outputs are sums over their intermediate"
+                        + " units but was Own");
         refused(
                 layer,
                 ScaledMerge.scaled(1, 2),
-                "shared[0]: expected FeedForwardExperts or SwiGluExperts, whose outputs are linear in their down"
-                        + " projections but was Own");
+                "shared[0]: expected FeedForwardExperts or SwiGluExperts, whose outputs are sums over their intermediate"
+                        + " units but was Own");
         ConventionRewrite.of(layer, ScaledMerge.scaled(1, 1)).layer().close(); // nothing changes
     }
 
@@ -222,7 +222,7 @@ class ConventionRefusalTest {
     }
 
     /** A bank that says nothing of how its output depends on its parameters. */
-    private record Own(Experts bank) implements Experts {
+    record Own(Experts bank) implements Experts {
         @Override
         public ExpertShape shape() {
             return bank.shape();
