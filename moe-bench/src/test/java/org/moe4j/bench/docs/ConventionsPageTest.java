@@ -28,7 +28,8 @@ final class ConventionsPageTest {
             LayerExamples.all(),
             PathExamples.all(),
             LossExamples.all(),
-            MergeExamples.all());
+            MergeExamples.all(),
+            RewriteExamples.all());
 
     private static Map<String, Consumer<Example>> examples() {
         Map<String, Consumer<Example>> all = new HashMap<>();
