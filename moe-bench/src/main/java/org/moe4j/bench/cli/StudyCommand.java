@@ -10,6 +10,7 @@ import picocli.CommandLine.Command;
             BalancingCommand.class,
             MergeScaleCommand.class,
             ReparameterizationCommand.class,
+            SharedBudgetCommand.class,
             SharedCollapseCommand.class
         })
 final class StudyCommand {}
