@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import org.moe4j.bench.study.collapse.Claim;
 import org.moe4j.bench.study.collapse.CollapseResult;
+import org.moe4j.bench.study.collapse.Comparison;
 import org.moe4j.bench.study.collapse.FunctionRow;
 import org.moe4j.bench.study.collapse.Trajectory;
 
@@ -27,6 +28,8 @@ final class SharedCollapseJson {
         result.claims().forEach(claim -> claims.add(claim(claim)));
         ArrayNode functions = root.putArray("functions");
         result.functions().forEach(row -> functions.add(function(row)));
+        ArrayNode comparisons = root.putArray("comparisons");
+        result.comparisons().forEach(row -> comparisons.add(comparison(row)));
         root.put("trained_on", result.trainedOn());
         ArrayNode trainings = root.putArray("trainings");
         result.trajectories().forEach(trajectory -> trainings.add(training(trajectory)));
@@ -62,6 +65,17 @@ final class SharedCollapseJson {
         return node.put("parts_parameters", row.parts().parameters())
                 .put("wide_parameters", row.wide().parameters())
                 .put("flops_per_token", row.wide().flopsPerToken());
+    }
+
+    private static ObjectNode comparison(Comparison row) {
+        return JsonNodeFactory.instance
+                .objectNode()
+                .put("part", row.part())
+                .put("about", row.about())
+                .put("same", row.same())
+                .put("backend", row.backend())
+                .put("difference", row.difference())
+                .put("norm", row.norm());
     }
 
     private static void put(ObjectNode node, String name, OptionalDouble value) {

@@ -9,6 +9,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.Experts;
+import org.moe4j.core.expert.FeedForwardExperts;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.expert.SwiGluWeights;
 import org.moe4j.core.internal.Unfinished;
@@ -18,6 +19,7 @@ import org.moe4j.core.parameter.Parameters;
 import org.moe4j.merge.GatedMerge;
 import org.moe4j.merge.SharedScore;
 import org.moe4j.merge.rewrite.DownFit;
+import org.moe4j.merge.rewrite.DownScale;
 import org.moe4j.merge.rewrite.SharedExpertCollapse;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
@@ -30,7 +32,7 @@ final class BothForms implements AutoCloseable {
     private final List<SwiGluExperts> experts = new ArrayList<>();
     private final List<Matrix> outputs = new ArrayList<>();
     private final List<SwiGluWeights> parts = new ArrayList<>();
-    private final SwiGluExperts wideExpert;
+    private final FeedForwardExperts wideExpert;
     private final Matrix wide;
 
     /** Cuts the weights and puts them together again. */
@@ -44,17 +46,11 @@ final class BothForms implements AutoCloseable {
             experts.add(expert);
             outputs.add(held.add(apply(expert, tokens)));
         }
-        wideExpert = held.add(collapsed(parts));
+        wideExpert = held.add(SharedExpertCollapse.concatenateBanks(experts));
         wide = held.add(apply(wideExpert, tokens));
     }
 
-    private static SwiGluExperts collapsed(List<SwiGluWeights> parts) {
-        try (SwiGluWeights together = SharedExpertCollapse.concatenate(parts)) {
-            return SwiGluExperts.of(List.of(together));
-        }
-    }
-
-    private static Matrix apply(SwiGluExperts expert, Matrix tokens) {
+    private static Matrix apply(Experts expert, Matrix tokens) {
         int[] rows = new int[tokens.rows()];
         for (int t = 0; t < rows.length; t++) {
             rows[t] = t;
@@ -90,17 +86,10 @@ final class BothForms implements AutoCloseable {
 
     /** Output of the wide expert with each constant in the down projection of its part, the caller's. */
     Matrix wideWith(List<Double> constants) {
-        Backend backend = tokens.backend();
-        try (Unfinished scaled = new Unfinished()) {
-            List<SwiGluWeights> absorbed = new ArrayList<>();
-            for (int j = 0; j < parts.size(); j++) {
-                SwiGluWeights part = parts.get(j);
-                Matrix down = scaled.add(backend.linearCombination(constants.get(j), part.down(), 0, part.down()));
-                absorbed.add(new SwiGluWeights(part.gate(), part.up(), down));
-            }
-            try (SwiGluExperts expert = collapsed(absorbed)) {
-                return apply(expert, tokens);
-            }
+        List<DownScale> coefficients =
+                constants.subList(0, parts.size()).stream().map(DownScale::new).toList();
+        try (FeedForwardExperts expert = SharedExpertCollapse.concatenateBanks(experts, coefficients)) {
+            return apply(expert, tokens);
         }
     }
 
@@ -146,10 +135,10 @@ final class BothForms implements AutoCloseable {
         return cost(List.of(wideExpert));
     }
 
-    private static Cost cost(List<SwiGluExperts> form) {
+    private static Cost cost(List<? extends Experts> form) {
         long numbers = 0;
         long flops = 0;
-        for (SwiGluExperts expert : form) {
+        for (Experts expert : form) {
             flops += expert.shape().flopsPerToken(1);
             try (Parameters parameters = expert.parameters()) {
                 for (String name : parameters.names()) {

@@ -5,7 +5,7 @@ import java.util.Locale;
 /**
  * A number that has to be large or small enough for the study to show what it is there to show.
  *
- * @param part of the study: function, cost, gradient or training
+ * @param part of the study: function, cost, gradient, routed or training
  * @param about the case and the quantity
  * @param measured the number
  * @param relation to the limit

@@ -29,7 +29,7 @@ final class CollapseClaims {
         all.distinct();
         all.figure();
         all.costs();
-        all.gradients();
+        all.comparisons();
         all.trainings();
         return List.copyOf(all.claims);
     }
@@ -99,12 +99,29 @@ final class CollapseClaims {
                 0);
     }
 
-    private void gradients() {
-        most(
-                "gradient",
-                "all parameters, double: |Δ| / max norm",
-                result.gradients().stream().filter(row -> !row.single()).mapToDouble(GradientRow::relative),
-                CollapseResult.ROUNDING);
+    private void comparisons() {
+        List<String> cases =
+                result.comparisons().stream().map(Comparison::about).distinct().toList();
+        for (String about : cases) {
+            List<Comparison> rows = result.comparisons().stream()
+                    .filter(row -> row.about().equals(about))
+                    .toList();
+            String part = rows.get(0).part();
+            if (rows.get(0).same()) {
+                most(part, about + ", single: |Δ| / max norm", relative(rows, true), CollapseResult.SINGLE_ROUNDING);
+                most(part, about + ", double: |Δ| / max norm", relative(rows, false), CollapseResult.ROUNDING);
+            } else {
+                least(
+                        part,
+                        about + ": |Δ| / max norm",
+                        rows.stream().mapToDouble(Comparison::relative),
+                        CollapseResult.APART);
+            }
+        }
+    }
+
+    private static DoubleStream relative(List<Comparison> rows, boolean single) {
+        return rows.stream().filter(row -> row.single() == single).mapToDouble(Comparison::relative);
     }
 
     private void trainings() {

@@ -29,8 +29,8 @@ public final class CollapsePage {
             cost(rows, key, "parts", row.parts());
             cost(rows, key, "wide", row.wide());
         }
-        for (GradientRow row : result.gradients()) {
-            List<String> key = List.of("gradient", "student", TrainingLayers.widths(), "unit", row.backend(), "");
+        for (Comparison row : result.comparisons()) {
+            List<String> key = List.of(row.part(), "student", TrainingLayers.widths(), row.about(), row.backend(), "");
             add(rows, key, "difference", row.difference());
             add(rows, key, "norm", row.norm());
         }
@@ -128,6 +128,33 @@ public final class CollapsePage {
             }
         }
         return new Table(columns, 4, rows);
+    }
+
+    /**
+     * Gradients of both forms, and a layer whose routed experts are split.
+     *
+     * @param result of the study
+     * @return a column for the relative difference on each backend
+     */
+    static Table comparisons(CollapseResult result) {
+        List<String> backends = result.comparisons().stream()
+                .map(Comparison::backend)
+                .distinct()
+                .toList();
+        List<String> columns = new ArrayList<>(List.of("part", "compared", "expected"));
+        columns.addAll(backends);
+        List<List<String>> rows = new ArrayList<>();
+        for (Comparison first : result.comparisons()) {
+            if (first.backend().equals(backends.get(0))) {
+                List<String> cells = new ArrayList<>(
+                        List.of(first.part(), first.about(), first.same() ? "the same" : "not the same"));
+                result.comparisons().stream()
+                        .filter(row -> row.about().equals(first.about()))
+                        .forEach(row -> cells.add(Claim.text(row.relative())));
+                rows.add(cells);
+            }
+        }
+        return new Table(columns, 3, rows);
     }
 
     private static String relative(List<FunctionRow> rows, String backend) {
@@ -231,6 +258,10 @@ public final class CollapsePage {
                         + " the best fixed down projection leaves of the output's norm.",
                 "",
                 functions(result).markdown(),
+                "The same measure of the students' gradients, of both forms from the same tokens and the same gradient of the"
+                        + " output, and of the outputs of a student whose routed experts are split, beside it unsplit.",
+                "",
+                comparisons(result).markdown(),
                 "Both forms while they learn: the same measure on held-out tokens, and the mean squared error on them.",
                 "",
                 trainings(result).markdown());

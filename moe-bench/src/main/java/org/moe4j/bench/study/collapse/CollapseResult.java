@@ -8,14 +8,14 @@ import java.util.Optional;
  *
  * @param settings sizes and steps
  * @param functions size by size, backend by backend, partition by partition
- * @param gradients one per backend
+ * @param comparisons backend by backend
  * @param trainedOn name of the backend the layers learned on
  * @param trajectories one per way of training
  */
 public record CollapseResult(
         CollapseSettings settings,
         List<FunctionRow> functions,
-        List<GradientRow> gradients,
+        List<Comparison> comparisons,
         String trainedOn,
         List<Trajectory> trajectories) {
     /** Of the max norm: as far as two forms of one function may differ in double precision. */
@@ -33,6 +33,10 @@ public record CollapseResult(
     /** Of the max norm, after the last step: how far forms that do not train alike must come apart. */
     public static final double DIVERGED = 1e-2;
 
+    /** Of the max norm in single precision, for a whole layer: 4·√max(D, F)·u, as on the page on numerics. */
+    public static final double SINGLE_ROUNDING =
+            4 * Math.sqrt(Math.max(TrainingLayers.HIDDEN, TrainingLayers.width())) * 0x1p-24;
+
     /** Largest difference that Figure 68 of the report on Olmo's MoE recipe prints, of two tokens in float32. */
     public static final double PUBLISHED_DIFFERENCE = 3.0e-8;
 
@@ -44,13 +48,13 @@ public record CollapseResult(
      *
      * @param settings sizes and steps
      * @param functions size by size, backend by backend, partition by partition
-     * @param gradients one per backend
+     * @param comparisons backend by backend
      * @param trainedOn name of the backend the layers learned on
      * @param trajectories one per way of training
      */
     public CollapseResult {
         functions = List.copyOf(functions);
-        gradients = List.copyOf(gradients);
+        comparisons = List.copyOf(comparisons);
         trajectories = List.copyOf(trajectories);
     }
 

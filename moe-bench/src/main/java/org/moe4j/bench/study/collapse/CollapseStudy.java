@@ -10,7 +10,7 @@ import org.moe4j.core.backend.Backend;
  * Figure 68 of the report on Olmo's MoE recipe.)
  *
  * <p>One set of weights is partitioned into experts whose outputs are multiplied in four ways and added, and computed again as one
- * wide expert. Two students with the same start, one in parts and one wide, learn the same with several optimizers. Seeds
+ * wide expert. The routed experts of a layer are split too. Two students with the same start, one in parts and one wide, learn the same with several optimizers. Seeds
  * are fixed, so that the same backend gives the same numbers again.
  */
 public final class CollapseStudy {
@@ -33,12 +33,16 @@ public final class CollapseStudy {
                 functions.addAll(FunctionRun.run(size, backend, afterMeasurement));
             }
         }
-        List<GradientRow> gradients = backends.stream().map(GradientRun::run).toList();
+        List<Comparison> comparisons = new ArrayList<>();
+        for (Backend backend : backends) {
+            comparisons.add(GradientRun.run(backend));
+            comparisons.addAll(RoutedRun.run(backend));
+        }
         List<Trajectory> trajectories = Arrays.stream(TrainingCase.values())
                 .parallel() // they have nothing in common
                 .map(training -> TrainingRun.run(training, settings, learning, afterMeasurement))
                 .toList();
-        return new CollapseResult(settings, functions, gradients, learning.name(), trajectories);
+        return new CollapseResult(settings, functions, comparisons, learning.name(), trajectories);
     }
 
     /**

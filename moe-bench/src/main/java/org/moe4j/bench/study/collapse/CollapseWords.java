@@ -47,6 +47,10 @@ final class CollapseWords {
                 + TrainingRun.CLIPPED_AT + ".");
         lines.add("- Joined later: the parts learn alone for " + settings.steps() / 2
                 + " steps; then their weights and what their optimizers kept are concatenated, and both forms go on.");
+        lines.add("- Routed: that layer's routed experts split into "
+                + RoutedRun.PARTS.stream().map(String::valueOf).collect(Collectors.joining(" and "))
+                + " parts each (`RoutedExpertSplit`), as many times K of them per token. The rows of the router are inherited by"
+                + " the parts (`InheritedRows`), or random ones of their own.");
         return String.join("\n", lines);
     }
 
@@ -65,6 +69,10 @@ final class CollapseWords {
                         + " squares find for these tokens leaves " + residuals(result)
                         + " of the output's norm. (Another MLP, with other gate and up projections, may come nearer.) One"
                         + " gate common to all stays outside, in both forms.",
+                "- The routed side. Parts that inherit their expert's row are selected together, and a factor on their down"
+                        + " projections makes up for their share of the weight: the same function to rounding. With rows of"
+                        + " their own, tokens mix parts of several experts: the outputs are off by " + ownRows(result)
+                        + " of the largest output.",
                 "- Training alike. The gradients of the parts are slices of the wide expert's: from the same tokens and the same"
                         + " gradient of the output they differ by " + gradients(result)
                         + " of the largest gradient; 0 means the very same bits. So whatever acts element by element keeps"
@@ -119,9 +127,14 @@ final class CollapseWords {
 
     /** As "0 (one backend), 1e-16 (another)". */
     private static String gradients(CollapseResult result) {
-        return result.gradients().stream()
+        return result.comparisons().stream()
+                .filter(row -> row.part().equals("gradient"))
                 .map(row -> Claim.text(row.relative()) + " (" + row.backend() + ")")
                 .collect(Collectors.joining(", "));
+    }
+
+    private static String ownRows(CollapseResult result) {
+        return range(result.comparisons().stream().filter(row -> !row.same()).mapToDouble(Comparison::relative));
     }
 
     private static String gates(CollapseResult result) {

@@ -15,7 +15,7 @@ final class GradientRun {
 
     private GradientRun() {}
 
-    static GradientRow run(Backend backend) {
+    static Comparison run(Backend backend) {
         try (TrainingLayers layers = new TrainingLayers(TrainingCase.SGD, backend);
                 MoeLayer parts = layers.parts();
                 MoeLayer wide = layers.joined(parts);
@@ -33,7 +33,14 @@ final class GradientRun {
                 difference = Math.max(difference, Distance.difference(a, b));
                 norm = Math.max(norm, Distance.norm(b));
             }
-            return new GradientRow(backend.name(), backend.unitRoundoff() > 0x1p-53, difference, norm);
+            return new Comparison(
+                    "gradient",
+                    "gradients of all parameters",
+                    true,
+                    backend.name(),
+                    backend.unitRoundoff() > 0x1p-53,
+                    difference,
+                    norm);
         }
     }
 

@@ -22,6 +22,7 @@ import org.moe4j.merge.SharedScore;
 import org.moe4j.merge.rewrite.Partition;
 import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
+import org.moe4j.router.RouterPrecision;
 import org.moe4j.router.TopKRouter;
 
 /** Teacher and student of one kind of training, and how a student with parts becomes one with a wide expert. */
@@ -37,8 +38,10 @@ final class TrainingLayers implements AutoCloseable {
     private static final long TEACHER_SEED = 20;
     private static final long STUDENT_SEED = 76;
 
-    private static final RouterConfig ROUTER =
-            RouterConfig.topK(EXPERTS, TOP_K).withRenormalization(new Renormalization.SoftmaxOfSelected());
+    /** In double precision, equal rows have equal logits on every backend. */
+    private static final RouterConfig ROUTER = RouterConfig.topK(EXPERTS, TOP_K)
+            .withRenormalization(new Renormalization.SoftmaxOfSelected())
+            .withPrecision(RouterPrecision.DOUBLE);
 
     private final TrainingCase training;
     private final Backend backend;

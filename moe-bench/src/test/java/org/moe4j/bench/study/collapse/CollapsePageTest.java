@@ -19,14 +19,14 @@ final class CollapsePageTest {
         assertThat(lines.get(0)).isEqualTo("part,size,widths,case,backend,step,quantity,value");
         // 2 backends, 6 partitions, 4 kinds with 3 differences, 6 costs and a share or a residual; gradients; points
         // and losses
-        assertThat(lines).hasSize(1 + 2 * 6 * 4 * (3 + 1 + 6) + 2 * 2 + 10 * (3 + 3));
+        assertThat(lines).hasSize(1 + 2 * 6 * 4 * (3 + 1 + 6) + 2 * 3 * 2 + 10 * (3 + 3));
         assertThat(lines)
                 .contains(
                         "function,figure,10+8+6,unit,Rough,,difference,1.0E-7",
                         "function,figure,10+8+6,unit,Rough,,difference_of_two_tokens,5.0E-8",
                         "function,figure,24,distinct-gates,Fine,,residual,0.25",
                         "function,figure,7+6+4+4+2+1,fixed,Fine,,parts_modules,6",
-                        "gradient,student,10+8+6,unit,Fine,,difference,2.0E-16",
+                        "gradient,student,10+8+6,gradients,Fine,,difference,2.0E-16",
                         "training,student,10+8+6,muon,Fine,20,deviation,0.4",
                         "training,student,10+8+6,adamw-joined,Fine,20,wide_loss,0.25");
     }
@@ -37,7 +37,7 @@ final class CollapsePageTest {
         assertThat(lines.get(0).split(" {2,}"))
                 .containsExactly("part", "case and quantity", "measured", "expected", "holds");
         assertThat(lines)
-                .hasSize(2 + 3 * 3 + 2 + 1 + 4 + 1 + 10)
+                .hasSize(2 + 3 * 3 + 2 + 1 + 4 + 2 * 2 + 1 + 10)
                 .allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(120));
         assertThat(lines)
                 .anySatisfy(line -> assertThat(line.split(" {2,}"))
@@ -57,7 +57,7 @@ final class CollapsePageTest {
         falls(
                 GOOD.withSingle(3.1e-7),
                 "three experts, two tokens, single: |Δ|: expected at most 3.0e-07 but was 3.1e-07");
-        falls(GOOD.withGradient(1.1e-13), "all parameters, double: |Δ| / max norm: expected at most 1.0e-13");
+        falls(GOOD.withGradient(1.1e-13), "gradients, double: |Δ| / max norm: expected at most 1.0e-13");
         falls(GOOD.withAlike(1.1e-10), "SGD: deviation: expected at most 1.0e-10 but was 1.1e-10");
         falls(GOOD.withApart(0.009), "Muon: deviation: expected at least 0.01 but was 9.0e-03");
         assertThat(GOOD.withSingle(2.9e-7).result().shortfall()).isEmpty();
@@ -81,6 +81,20 @@ final class CollapsePageTest {
                 .isEqualTo("all partitions: parameters, parts − wide: expected exactly 0 but was -1");
     }
 
+    @Test
+    void comparisonsAreChecked() {
+        assertThat(compared(true, true, 2e-6))
+                .isEqualTo("this, single: |Δ| / max norm: expected at most 1.2e-06 but was 2.0e-06");
+        assertThat(compared(false, false, 0.05)).isEqualTo("this: |Δ| / max norm: expected at least 0.10 but was 0.05");
+    }
+
+    private static String compared(boolean same, boolean single, double difference) {
+        Comparison row = new Comparison("routed", "this", same, "Any", single, difference, 1);
+        return new CollapseResult(RESULT.settings(), RESULT.functions(), List.of(row), "Fine", RESULT.trajectories())
+                .shortfall()
+                .orElseThrow();
+    }
+
     private static String shortfall(FunctionRow row, long parts, long wide) {
         FunctionRow changed = new FunctionRow(
                 row.size(),
@@ -96,7 +110,7 @@ final class CollapsePageTest {
                 new FunctionRow.Cost(parts, 864, row.experts()),
                 new FunctionRow.Cost(wide, 864, 1));
         return new CollapseResult(
-                        RESULT.settings(), List.of(changed), RESULT.gradients(), "Fine", RESULT.trajectories())
+                        RESULT.settings(), List.of(changed), RESULT.comparisons(), "Fine", RESULT.trajectories())
                 .shortfall()
                 .orElseThrow();
     }
@@ -111,6 +125,7 @@ final class CollapsePageTest {
                         "## Table",
                         "| part |",
                         "| size |",
+                        "| part | compared |",
                         "| training |",
                         "## Picture",
                         "## What it shows")
@@ -121,6 +136,7 @@ final class CollapsePageTest {
                         "first two tokens: the largest difference is 5.0e-08")
                 .contains("| figure | 3 | 10+8+6 | distinct gates | 0.50 | 0.50 | 0.250 |")
                 .contains("| Muon | not alike | 1.0e-16 | 0.40 | 0.40 | 2.0000 | 0.2500 | 0.5000 |")
+                .contains("| routed | rows of their own | not the same | 0.50 | 0.50 |", "off by 0.50 to 0.50")
                 .contains("they differ by 1.0e-07 (Rough), 1.0e-16 (Fine) of the largest gradient")
                 .endsWith("\n");
     }

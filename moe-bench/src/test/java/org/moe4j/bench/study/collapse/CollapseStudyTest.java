@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.nd4j.Nd4jBackend;
@@ -16,6 +17,13 @@ final class CollapseStudyTest {
             List.of(new FunctionSize("small", 5, 7, 20, List.of(List.of(4, 2, 1)), true)), 20, 5, 64);
 
     private static final Backend EXACT = ReferenceBackend.instance();
+
+    private static CollapseResult exact;
+
+    @BeforeAll
+    static void runOnTheReference() {
+        exact = run(EXACT);
+    }
 
     private static CollapseResult run(Backend backend) {
         return CollapseStudy.run(FEW, List.of(backend), backend, () -> {});
@@ -38,7 +46,6 @@ final class CollapseStudyTest {
     @Test
     void theReferenceAgrees() {
         CollapseResult fast = run(Nd4jBackend.float64());
-        CollapseResult exact = run(EXACT);
         for (int i = 0; i < exact.functions().size(); i++) {
             FunctionRow expected = exact.functions().get(i);
             FunctionRow actual = fast.functions().get(i);
@@ -61,7 +68,7 @@ final class CollapseStudyTest {
     /** Already after 20 steps; twelve digits lie between the two kinds. */
     @Test
     void formsThatTrainAlikeStayTogetherAndTheOthersPart() {
-        for (Trajectory trajectory : run(EXACT).trajectories()) {
+        for (Trajectory trajectory : exact.trajectories()) {
             String name = trajectory.training().text();
             assertThat(trajectory.points().get(0).deviation()).as(name).isLessThan(1e-14);
             if (trajectory.training().alike()) {
@@ -76,7 +83,7 @@ final class CollapseStudyTest {
     /** The parts learn the same whether the wide form joins them at the start or later. */
     @Test
     void joiningLaterChangesNothingForTheParts() {
-        List<Trajectory> all = run(EXACT).trajectories();
+        List<Trajectory> all = exact.trajectories();
         assertThat(of(all, TrainingCase.ADAMW_JOINED).partsLoss())
                 .isEqualTo(of(all, TrainingCase.ADAMW).partsLoss());
         assertThat(of(all, TrainingCase.ADAMW_STATE_LOST).partsLoss())
@@ -96,7 +103,7 @@ final class CollapseStudyTest {
 
     @Test
     void everybodyLearns() {
-        assertThat(run(EXACT).trajectories()).allSatisfy(trajectory -> {
+        assertThat(exact.trajectories()).allSatisfy(trajectory -> {
             assertThat(trajectory.partsLoss()).isLessThan(0.9 * trajectory.startLoss());
             assertThat(trajectory.wideLoss()).isLessThan(0.9 * trajectory.startLoss());
         });
@@ -104,8 +111,19 @@ final class CollapseStudyTest {
 
     @Test
     void gradientsOfThePartsAreSlices() {
-        GradientRow row = GradientRun.run(EXACT);
+        Comparison row = GradientRun.run(EXACT);
         assertThat(row.norm()).isGreaterThan(1);
         assertThat(row.relative()).isLessThan(1e-14);
+    }
+
+    @Test
+    void routedExpertsSplitWithInheritedRowsAreTheSame() {
+        assertThat(RoutedRun.run(EXACT)).hasSize(4).allSatisfy(row -> {
+            if (row.about().endsWith("inherited")) {
+                assertThat(row.relative()).as(row.about()).isLessThan(1e-14);
+            } else {
+                assertThat(row.relative()).as(row.about()).isGreaterThan(0.1);
+            }
+        });
     }
 }

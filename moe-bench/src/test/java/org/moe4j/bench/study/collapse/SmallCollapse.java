@@ -65,9 +65,21 @@ record SmallCollapse(
         return new CollapseResult(
                 SETTINGS,
                 rows,
-                List.of(new GradientRow("Rough", true, 1e-7, 1), new GradientRow("Fine", false, 2 * gradient, 2)),
+                comparisons(),
                 "Fine",
                 Arrays.stream(TrainingCase.values()).map(this::trajectory).toList());
+    }
+
+    private List<Comparison> comparisons() {
+        List<Comparison> rows = new ArrayList<>();
+        for (boolean inSingle : new boolean[] {true, false}) {
+            String backend = inSingle ? "Rough" : "Fine";
+            double off = inSingle ? 1e-7 : 2 * gradient;
+            rows.add(new Comparison("gradient", "gradients", true, backend, inSingle, off, inSingle ? 1 : 2));
+            rows.add(new Comparison("routed", "rows inherited", true, backend, inSingle, single * 1e-7, 1));
+            rows.add(new Comparison("routed", "rows of their own", false, backend, inSingle, gap, 1));
+        }
+        return rows;
     }
 
     private FunctionRow row(boolean inSingle, List<Integer> widths, SharedCoefficients kind) {
