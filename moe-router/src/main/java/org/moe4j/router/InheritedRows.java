@@ -6,6 +6,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
+import org.moe4j.core.parameter.Parameters;
 
 /**
  * A router for experts that were split into m parts each: E·m experts, K·m of them per token, and every part has the row of the expert it
@@ -140,14 +141,11 @@ public final class InheritedRows {
         RouterConfig config = router.config();
         RouterConfig wide = config.withExperts(config.experts() * copies).withTopK(config.topK() * copies);
         try (Unfinished made = new Unfinished()) {
-            Matrix weight = made.add(rows(made.add(router.parameters().get(RouterWeights.WEIGHT)), copies));
+            Parameters own = made.add(router.parameters());
+            Matrix weight = made.add(rows(own.get(RouterWeights.WEIGHT), copies));
             TopKRouter plain = made.add(
                     config.logitBias()
-                            ? TopKRouter.of(
-                                    wide,
-                                    weight,
-                                    made.add(
-                                            columns(made.add(router.parameters().get(RouterWeights.BIAS)), copies)))
+                            ? TopKRouter.of(wide, weight, made.add(columns(own.get(RouterWeights.BIAS), copies)))
                             : TopKRouter.of(wide, weight));
             Optional<SelectionBias> bias = router.selectionBias().map(given -> repeated(given, config, copies));
             TopKRouter biased = made.add(bias.map(plain::withSelectionBias).orElse(plain));

@@ -9,6 +9,7 @@ import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.internal.Require;
+import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
 
 /** What a layer is made of, and that it fits together. */
@@ -110,12 +111,14 @@ record LayerParts(
     }
 
     LayerParts withParameters(Parameters parameters) {
-        return new LayerParts(
-                router.withParameters(parameters.under("router")),
-                routed.withParameters(parameters),
-                shared.map(branch -> branch.withParameters(parameters)),
-                capacity,
-                jitter);
+        try (Unfinished made = new Unfinished()) {
+            Router ownRouter = made.add(router.withParameters(parameters.under("router")));
+            RoutedBranch ownRouted = routed.withParameters(parameters);
+            made.<AutoCloseable>add(ownRouted::close);
+            Optional<SharedBranch> ownShared = shared.map(branch -> branch.withParameters(parameters));
+            made.keep();
+            return new LayerParts(ownRouter, ownRouted, ownShared, capacity, jitter);
+        }
     }
 
     @Override

@@ -98,10 +98,12 @@ record RoutedBranch(Experts experts, Optional<LatentProjections> latent, WeightP
     }
 
     RoutedBranch withParameters(Parameters ofLayer) {
-        return new RoutedBranch(
-                experts.withParameters(ofLayer.under("experts")),
-                latent.map(p -> p.withParameters(ofLayer.under("latent"))),
-                place);
+        try (Unfinished made = new Unfinished()) {
+            Experts own = made.add(experts.withParameters(ofLayer.under("experts")));
+            Optional<LatentProjections> ownLatent = latent.map(p -> p.withParameters(ofLayer.under("latent")));
+            made.keep();
+            return new RoutedBranch(own, ownLatent, place);
+        }
     }
 
     void close() {

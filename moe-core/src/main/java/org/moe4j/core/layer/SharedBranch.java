@@ -96,10 +96,14 @@ public record SharedBranch(List<Experts> experts, OutputMerge merge) {
 
     SharedBranch withParameters(Parameters ofLayer) {
         List<Experts> changed = new ArrayList<>();
-        for (int i = 0; i < experts.size(); i++) {
-            changed.add(
-                    experts.get(i).withParameters(ofLayer.under("shared." + i).prefixed("0")));
+        try (Unfinished made = new Unfinished()) {
+            for (int i = 0; i < experts.size(); i++) {
+                Parameters ofBank = ofLayer.under("shared." + i).prefixed("0");
+                changed.add(made.add(experts.get(i).withParameters(ofBank)));
+            }
+            OutputMerge ownMerge = merge.withParameters(ofLayer.under("merge"));
+            made.keep();
+            return new SharedBranch(changed, ownMerge);
         }
-        return new SharedBranch(changed, merge.withParameters(ofLayer.under("merge")));
     }
 }

@@ -82,11 +82,12 @@ public final class RoutedExpertSplit {
         try (Unfinished cut = new Unfinished();
                 Parameters all = layer.experts().parameters()) { // the bank has handles of its own
             for (int e = 0; e < layer.experts().shape().count(); e++) {
-                for (Parameters part : partition.split(all.under(Integer.toString(e)))) {
-                    cut.add(part);
+                List<Parameters> slices = partition.split(all.under(Integer.toString(e)));
+                slices.forEach(cut::add);
+                for (Parameters slice : slices) {
                     String prefix = "experts." + parts.size();
                     Parameters scaled = cut.add(ScaledMatrices.of(
-                            part.prefixed(prefix), name -> change.of(name).factor()));
+                            slice.prefixed(prefix), name -> change.of(name).factor()));
                     parts.add(scaled.under(prefix));
                 }
             }

@@ -22,10 +22,6 @@ record SoftmaxRouter(Matrix weight, int topK, double scale, boolean unitSum, boo
         return new SoftmaxRouter(weight, topK, scale, true, true, 0);
     }
 
-    SoftmaxRouter withScale(double other) {
-        return new SoftmaxRouter(weight.share(), topK, other, unitSum, fixedCount, shift);
-    }
-
     private int[] selected(double[] tokens, double[] weights, int token) {
         int width = weight.columns();
         double[] logits = new double[experts()];
