@@ -5,7 +5,9 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.moe4j.checkpoint.config.ModelConfig;
 import org.moe4j.checkpoint.layout.LayerPart;
+import org.moe4j.checkpoint.layout.Layout;
 import org.moe4j.checkpoint.layout.Sizes;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.expert.ExpertShape;
@@ -20,7 +22,16 @@ import org.moe4j.router.RouterConfig;
  * @param sizes of these
  */
 record LayerNeeds(Preset preset, Set<LayerPart> parts, Sizes sizes) {
-    static LayerNeeds of(Preset preset) {
+    /** What a configuration asks for; a refusal names it. */
+    static LayerNeeds of(Layout layout, ModelConfig config) {
+        try {
+            return of(layout.preset(config));
+        } catch (IllegalArgumentException refused) {
+            throw layout.inWordsOf(config, refused);
+        }
+    }
+
+    private static LayerNeeds of(Preset preset) {
         ExpertShape routed = ExpertShape.routed(preset);
         List<ExpertShape> shared = ExpertShape.shared(preset);
         RouterConfig router = RouterConfig.from(preset);

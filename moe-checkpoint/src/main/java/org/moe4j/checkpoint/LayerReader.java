@@ -5,6 +5,9 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.moe4j.checkpoint.block.MoeBlock;
+import org.moe4j.checkpoint.block.RmsNorm;
+import org.moe4j.checkpoint.layout.BlockNorms;
 import org.moe4j.checkpoint.layout.LayerPart;
 import org.moe4j.checkpoint.layout.LayerTensors;
 import org.moe4j.core.backend.Backend;
@@ -48,7 +51,8 @@ final class LayerReader {
             } else {
                 layer = MoeLayer.of(router, experts);
             }
-            if (!preset.section("merge").isEmpty()) {
+            if (needs.parts().contains(LayerPart.SHARED_UP)
+                    || !preset.section("merge").isEmpty()) {
                 List<Experts> shared = new ArrayList<>();
                 if (needs.parts().contains(LayerPart.SHARED_UP)) {
                     shared.add(made.add(shared()));
@@ -58,6 +62,32 @@ final class LayerReader {
             made.keep();
             return layer;
         }
+    }
+
+    /** The layer between the norms of its block. */
+    MoeBlock readBlock(BlockNorms norms) throws IOException {
+        try (Unfinished made = new Unfinished()) {
+            MoeBlock block = MoeBlock.of(made.add(read()));
+            if (norms.parts().contains(LayerPart.NORM_BEFORE)) {
+                block = block.withNormBefore(made.add(norm(LayerPart.NORM_BEFORE, norms)));
+            }
+            if (norms.parts().contains(LayerPart.NORM_BEHIND)) {
+                block = block.withNormBehind(made.add(norm(LayerPart.NORM_BEHIND, norms)));
+            }
+            made.keep();
+            return block;
+        }
+    }
+
+    private RmsNorm norm(LayerPart part, BlockNorms norms) throws IOException {
+        try (Matrix weight = matrix(part, 0)) {
+            return RmsNorm.of(weight, norms.epsilon(), norms.offset());
+        }
+    }
+
+    /** One routed expert. */
+    Parameters readExpert(int expert) throws IOException {
+        return parameters(LayerNeeds.routed(ExpertShape.routed(needs.preset())), expert);
     }
 
     private TopKRouter router() throws IOException {

@@ -4,9 +4,12 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SortedSet;
+import org.moe4j.checkpoint.block.MoeBlock;
 import org.moe4j.checkpoint.config.ModelConfig;
+import org.moe4j.checkpoint.layout.BlockNorms;
 import org.moe4j.checkpoint.layout.LayerPart;
 import org.moe4j.checkpoint.layout.LayerTensors;
 import org.moe4j.checkpoint.layout.Layout;
@@ -23,7 +26,8 @@ public final class MoeCheckpoint implements AutoCloseable {
     private final Path folder;
     private final ModelConfig config;
     private final Layout layout;
-    private final Preset preset;
+    private final LayerNeeds needs;
+    private final BlockNorms norms;
     private final SortedSet<Integer> layers;
     private final TensorStore store;
 
@@ -32,7 +36,8 @@ public final class MoeCheckpoint implements AutoCloseable {
         this.config = config;
         this.layout = layout;
         this.store = store;
-        preset = layout.preset(config);
+        needs = LayerNeeds.of(layout, config);
+        norms = layout.norms(config);
         layers = layout.moeLayers(config);
     }
 
@@ -46,7 +51,23 @@ public final class MoeCheckpoint implements AutoCloseable {
      */
     public static MoeCheckpoint open(Path folder) throws IOException {
         ModelConfig config = ModelConfig.read(folder);
-        Layout layout = Layout.of(config);
+        return open(folder, config, Layout.of(config));
+    }
+
+    /**
+     * Opens a checkpoint by a given layout, whatever its {@code model_type} is.
+     *
+     * @param folder with a {@code config.json} and {@code model.safetensors}, or the index of several files
+     * @param layout of the library, or of {@link Layout#load}
+     * @return to be closed
+     * @throws IOException when a file is missing or broken
+     * @throws IllegalArgumentException when the configuration lacks a key, or has a value that the layout does not know
+     */
+    public static MoeCheckpoint open(Path folder, Layout layout) throws IOException {
+        return open(folder, ModelConfig.read(folder), layout);
+    }
+
+    private static MoeCheckpoint open(Path folder, ModelConfig config, Layout layout) throws IOException {
         TensorStore store = TensorStore.open(folder);
         try {
             return new MoeCheckpoint(folder, config, layout, store);
@@ -80,7 +101,7 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @return the preset that the configuration means
      */
     public Preset preset() {
-        return preset;
+        return needs.preset();
     }
 
     /**
@@ -102,8 +123,36 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @throws IOException when a tensor is missing, left over, of another shape, or cannot be read
      */
     public MoeLayer layer(int index, Backend backend) throws IOException {
-        LayerNeeds needs = LayerNeeds.of(preset);
-        return new LayerReader(tensors(index, needs), needs, backend).read();
+        return new LayerReader(tensors(index, needs.parts()), needs, backend).read();
+    }
+
+    /**
+     * Reads one layer with the norms around it.
+     *
+     * @param index one of {@link #moeLayers}
+     * @param backend makes the weights
+     * @return the block, to be closed
+     * @throws IllegalArgumentException as {@link #layer}
+     * @throws IOException as {@link #layer}
+     */
+    public MoeBlock block(int index, Backend backend) throws IOException {
+        return new LayerReader(tensors(index, withParts(norms.parts())), needs, backend).readBlock(norms);
+    }
+
+    /**
+     * Reads the weights of one routed expert, and no other numbers.
+     *
+     * @param index one of {@link #moeLayers}
+     * @param expert 0 ≤ expert &lt; E
+     * @param backend makes the weights
+     * @return {@code gate}, {@code up} and {@code down}, and their biases, as the family has them; to be closed
+     * @throws IndexOutOfBoundsException for an expert that is not there
+     * @throws IllegalArgumentException as {@link #layer}
+     * @throws IOException as {@link #layer}
+     */
+    public Parameters expert(int index, int expert, Backend backend) throws IOException {
+        Objects.checkIndex(expert, needs.sizes().experts());
+        return new LayerReader(tensors(index, needs.parts()), needs, backend).readExpert(expert);
     }
 
     /**
@@ -113,21 +162,31 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @param index of the layer
      * @param start put before each name, as {@code grad.}
      * @param type of all numbers: F64, F32, F16 or BF16
-     * @param values by the names of the layer's parameters; open until the tensors are written
+     * @param values by the names of the layer's parameters, and of its block's norms if these are wanted; open until the tensors are
+     *     written
      * @return the tensors, without what is no parameter (the selection bias)
      * @throws IOException as {@link #layer}
      */
     public List<TensorContent> contents(int index, String start, ElementType type, Parameters values)
             throws IOException {
-        LayerNeeds needs = LayerNeeds.of(preset);
         Set<LayerPart> parts = new LinkedHashSet<>(needs.parts());
         parts.remove(LayerPart.SELECTION_BIAS);
-        return tensors(index, needs).contents(start, type, new NamedParts(values), parts);
+        norms.parts().stream()
+                .filter(part -> values.names().contains(NamedParts.name(part, 0)))
+                .forEach(parts::add);
+        return tensors(index, withParts(parts)).contents(start, type, new NamedParts(values), parts);
     }
 
-    private LayerTensors tensors(int index, LayerNeeds needs) throws IOException {
+    /** Those of the layer and these. */
+    private Set<LayerPart> withParts(Set<LayerPart> others) {
+        Set<LayerPart> parts = new LinkedHashSet<>(needs.parts());
+        parts.addAll(others);
+        return parts;
+    }
+
+    private LayerTensors tensors(int index, Set<LayerPart> parts) throws IOException {
         requireMoe(index);
-        return LayerTensors.find(layout, store, index, needs.sizes(), needs.parts());
+        return LayerTensors.find(layout, store, index, needs.sizes(), parts);
     }
 
     private void requireMoe(int index) {

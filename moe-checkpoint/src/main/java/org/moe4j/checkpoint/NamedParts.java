@@ -5,14 +5,14 @@ import org.moe4j.checkpoint.layout.PartMatrices;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.parameter.Parameters;
 
-/** Finds the parts of a layer among its parameters, or among their gradients, by the names of the layer. */
+/** Finds the parts of a block among its parameters, or among their gradients, by the names of the block. */
 record NamedParts(Parameters parameters) implements PartMatrices {
     @Override
     public Matrix of(LayerPart part, int expert) {
         return parameters.get(name(part, expert)).share();
     }
 
-    /** Name of a part among the parameters of a layer, as {@code experts.3.gate}. */
+    /** Name of a part among the parameters of a block, as {@code experts.3.gate}. */
     static String name(LayerPart part, int expert) {
         return switch (part) {
             case ROUTER_WEIGHT -> "router.weight";
@@ -29,7 +29,9 @@ record NamedParts(Parameters parameters) implements PartMatrices {
             case SHARED_UP -> "shared.0.up";
             case SHARED_DOWN -> "shared.0.down";
             case MERGE_GATE -> "merge.gate";
-            case SELECTION_BIAS, NORM ->
+            case NORM_BEFORE -> "norm.before";
+            case NORM_BEHIND -> "norm.behind";
+            case SELECTION_BIAS ->
                 throw new IllegalArgumentException("part: expected a parameter of a layer but was " + part.key());
         };
     }

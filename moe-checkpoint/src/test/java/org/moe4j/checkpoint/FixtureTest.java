@@ -91,7 +91,7 @@ class FixtureTest {
         assertNear(actual, weights);
     }
 
-    private static void assertNear(double[] actual, double[] expected) {
+    static void assertNear(double[] actual, double[] expected) {
         double largest = Arrays.stream(expected).map(Math::abs).max().orElse(0);
         assertThat(actual).hasSameSizeAs(expected);
         for (int i = 0; i < expected.length; i++) {

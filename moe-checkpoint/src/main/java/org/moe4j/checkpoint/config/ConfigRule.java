@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.moe4j.core.internal.Require;
 
 /**
@@ -14,9 +15,9 @@ import org.moe4j.core.internal.Require;
  * 'text'                         this very text
  * key                            the value of a key, which has to be there
  * key, other                     of the first of these keys that is there
- * key | text                     this text when no key is there
+ * key | text                     this text when no key is there; null is refused unless the text is none, absent or a list
  * key | none                     no setting when no key is there
- * … -&gt; from: to, *: to           other words for the values; others are refused unless there is a star
+ * … -&gt; from: to, *: to           other words for the values, also for null; others are refused unless there is a star
  * sqrt rule / rule               the root of a quotient
  * rule * rule                    a product of numbers; one may be a root
  * … if rule = text               no setting unless another rule gives this text; several such conditions have all to hold
@@ -32,6 +33,13 @@ public sealed interface ConfigRule {
      * @throws IllegalArgumentException when a key is absent that has to be there, or has a value that is not known
      */
     Optional<String> apply(ModelConfig config);
+
+    /**
+     * What messages call it.
+     *
+     * @return the keys that it looks up, mostly
+     */
+    String key();
 
     /**
      * Reads a rule.
@@ -75,7 +83,7 @@ public sealed interface ConfigRule {
         try {
             return Double.parseDouble(text);
         } catch (NumberFormatException e) {
-            throw config.wrong(rule.toString(), "a number", text);
+            throw config.wrong(rule.key(), "a number", text);
         }
     }
 
@@ -85,6 +93,11 @@ public sealed interface ConfigRule {
      * @param text the setting
      */
     record Literal(String text) implements ConfigRule {
+        @Override
+        public String key() {
+            return "'" + text + "'";
+        }
+
         @Override
         public Optional<String> apply(ModelConfig config) {
             return Optional.of(text);
@@ -101,6 +114,7 @@ public sealed interface ConfigRule {
     record Lookup(List<String> keys, Optional<String> fallback, Map<String, String> words) implements ConfigRule {
         private static final String NONE = "none";
         private static final String ANY = "*";
+        private static final String NULL = "null";
 
         static Lookup parse(String text) {
             String[] sides = text.split("->", -1);
@@ -135,26 +149,44 @@ public sealed interface ConfigRule {
         }
 
         @Override
+        public String key() {
+            return String.join(" or ", keys);
+        }
+
+        @Override
         public Optional<String> apply(ModelConfig config) {
-            Optional<String> value = keys.stream()
+            String value = keys.stream()
                     .map(config::text)
                     .flatMap(Optional::stream)
                     .findFirst()
-                    .or(() -> fallback);
-            if (value.isEmpty()) {
-                throw config.wrong(keys.get(0), "a value", "absent");
-            }
-            if (value.get().equals(NONE)) {
+                    .orElseGet(() -> withoutValue(config));
+            if (value.equals(NONE)) {
                 return Optional.empty();
             }
             if (words.isEmpty()) {
-                return value;
+                return Optional.of(value);
             }
-            String word = words.getOrDefault(value.get(), words.get(ANY));
+            String word = words.getOrDefault(value, words.get(ANY));
             if (word == null) {
-                throw config.wrong(String.join(" or ", keys), "one of " + words.keySet(), value.get());
+                throw config.wrong(key(), "one of " + words.keySet(), value);
             }
             return Optional.of(word);
+        }
+
+        /** What a key without a value means: an absent key has its default, and null only where the rule allows for it. */
+        private String withoutValue(ModelConfig config) {
+            boolean isNull = keys.stream().anyMatch(config::isNull);
+            if (isNull && words.containsKey(NULL)) {
+                return NULL;
+            }
+            if (fallback.isEmpty() || (isNull && !standsForNull(fallback.get()))) {
+                throw config.wrong(key(), "a value", isNull ? NULL : "absent");
+            }
+            return fallback.get();
+        }
+
+        private static boolean standsForNull(String text) {
+            return text.equals(NONE) || text.equals("absent") || text.startsWith("[");
         }
     }
 
@@ -164,6 +196,11 @@ public sealed interface ConfigRule {
      * @param factors give numbers
      */
     record Product(List<ConfigRule> factors) implements ConfigRule {
+        @Override
+        public String key() {
+            return factors.stream().map(ConfigRule::key).collect(Collectors.joining(" * "));
+        }
+
         @Override
         public Optional<String> apply(ModelConfig config) {
             double product = 1;
@@ -181,6 +218,11 @@ public sealed interface ConfigRule {
      * @param below gives a number
      */
     record Root(ConfigRule above, ConfigRule below) implements ConfigRule {
+        @Override
+        public String key() {
+            return "sqrt " + above.key() + " / " + below.key();
+        }
+
         @Override
         public Optional<String> apply(ModelConfig config) {
             return Optional.of(Double.toString(Math.sqrt(number(above, config) / number(below, config))));
@@ -208,6 +250,11 @@ public sealed interface ConfigRule {
                     ConfigRule.parse(condition.substring(0, equal ? equals : equals - 1)),
                     condition.substring(equals + 1).trim(),
                     equal);
+        }
+
+        @Override
+        public String key() {
+            return rule.key();
         }
 
         @Override

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** A model's {@code config.json}. Where the text model of a multimodal one has a section of its own, its keys come first. */
 public final class ModelConfig {
@@ -95,22 +96,29 @@ public final class ModelConfig {
         return node(key).map(node -> node.isValueNode() ? node.asText() : node.toString());
     }
 
-    /**
-     * The value of a key as JSON.
-     *
-     * @param key as in {@link #text}
-     * @return empty for an absent key and for null
-     */
-    Optional<JsonNode> node(String key) {
-        return at(inner, key).or(() -> at(outer, key));
+    private Optional<JsonNode> node(String key) {
+        return Stream.of(inner, outer)
+                .map(model -> at(model, key))
+                .filter(node -> !node.isMissingNode() && !node.isNull())
+                .findFirst();
     }
 
-    private static Optional<JsonNode> at(JsonNode start, String key) {
+    /**
+     * Whether a key is there and has no value.
+     *
+     * @param key as in {@link #text}
+     * @return true for null, false for an absent key
+     */
+    public boolean isNull(String key) {
+        return at(inner, key).isNull() || at(outer, key).isNull();
+    }
+
+    private static JsonNode at(JsonNode start, String key) {
         JsonNode node = start;
         for (String part : key.split("\\.", -1)) {
             node = node.path(part);
         }
-        return node.isMissingNode() || node.isNull() ? Optional.empty() : Optional.of(node);
+        return node;
     }
 
     /**

@@ -36,6 +36,11 @@ record Axis(char letter, Take take) {
         return take == Take.WHOLE ? own : 2L * own;
     }
 
+    /** As {@code 2 intermediateSize}. */
+    String words(LayerPart part) {
+        return (take == Take.WHOLE ? "" : "2 ") + Sizes.name(letter, part);
+    }
+
     /** From one of the part's elements to the next. */
     int step() {
         return take == Take.EVEN || take == Take.ODD ? 2 : 1;

@@ -35,8 +35,10 @@ public enum LayerPart {
     SHARED_DOWN("shared.down", 'D', 'S', Whose.LAYER),
     /** Gate on the shared expert's output (1×D). */
     MERGE_GATE("merge.gate", '1', 'D', Whose.LAYER),
-    /** Weight of the norm of the block around the layer (1×D). */
-    NORM("block.norm", '1', 'D', Whose.BLOCK);
+    /** Weight of the norm before the layer (1×D). */
+    NORM_BEFORE("block.normBefore", '1', 'D', Whose.BLOCK),
+    /** Weight of the norm behind the layer (1×D). */
+    NORM_BEHIND("block.normBehind", '1', 'D', Whose.BLOCK);
 
     /** What a part belongs to. */
     enum Whose {

@@ -1,44 +1,33 @@
 package org.moe4j.checkpoint.layout;
 
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.EnumMap;
+import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.Properties;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.moe4j.checkpoint.config.ConfigRule;
 import org.moe4j.checkpoint.config.ModelConfig;
+import org.moe4j.core.internal.Spelling;
 import org.moe4j.core.preset.Preset;
 
 /** The file of a family: how its configuration becomes a preset, which layers are MoE layers, and what its tensors are. */
 public final class Layout {
-    private static final String FOLDER = "/moe/layout/";
+    private static final Pattern OF_A_PRESET = Pattern.compile("preset (.*?): ([a-z]+\\.[A-Za-z.]+): (.*)");
 
-    private final String id;
-    private final SortedMap<String, String> lines;
-    private final Map<LayerPart, List<TensorPattern>> tensors = new EnumMap<>(LayerPart.class);
+    private final LayoutLines lines;
+    private final LayoutRules rules;
 
-    private Layout(String id, SortedMap<String, String> lines) {
-        this.id = id;
+    private Layout(LayoutLines lines) {
         this.lines = lines;
-        below("tensors.").forEach((key, value) -> {
-            LayerPart part = LayerPart.named(key).orElseThrow(() -> wrong(key, "the name of a part", key));
-            List<TensorPattern> alternatives = new ArrayList<>();
-            for (String alternative : value.split("\\|\\|", -1)) {
-                alternatives.add(TensorPattern.parse(alternative));
-            }
-            tensors.put(part, List.copyOf(alternatives));
-        });
+        rules = new LayoutRules(lines);
     }
 
     /**
@@ -47,7 +36,7 @@ public final class Layout {
      * @return names of their files
      */
     public static List<String> names() {
-        return list(read("index").getOrDefault("layouts", ""));
+        return LayoutLines.names();
     }
 
     /**
@@ -55,13 +44,26 @@ public final class Layout {
      *
      * @param id name of its file
      * @return the layout
+     * @throws NoSuchElementException for an unknown name
      */
     public static Layout named(String id) {
-        return new Layout(id, read(id));
+        return new Layout(LayoutLines.named(id));
     }
 
     /**
-     * The layout of a model.
+     * A layout of a user.
+     *
+     * @param file in the notation of the library's, UTF-8
+     * @return the layout
+     * @throws IOException when it cannot be read
+     * @throws IllegalArgumentException when a line is not in the notation, stands twice or is missing
+     */
+    public static Layout load(Path file) throws IOException {
+        return new Layout(LayoutLines.load(file));
+    }
+
+    /**
+     * The layout of a model, by its {@code model_type}, or by the keys it has if it does not say its type.
      *
      * @param config names the kind of model
      * @return the layout
@@ -77,14 +79,16 @@ public final class Layout {
             }
             known.addAll(layout.modelTypes());
         }
-        throw config.wrong("model_type", "one of " + known, type.orElse("absent"));
+        String hint = type.flatMap(word -> Spelling.closest(word, known))
+                .map(right -> "; did you mean " + right + "?")
+                .orElse("");
+        throw config.wrong("model_type", "one of " + known, type.orElse("absent") + hint);
     }
 
     /** Whether a configuration that does not name its kind has the keys by which it can be told. */
     private boolean recognises(ModelConfig config) {
-        return lines.containsKey("recognisedBy")
-                && list(required("recognisedBy")).stream()
-                        .allMatch(key -> config.text(key).isPresent());
+        List<String> keys = lines.listOf("recognisedBy");
+        return !keys.isEmpty() && keys.stream().allMatch(key -> config.text(key).isPresent());
     }
 
     /**
@@ -93,7 +97,16 @@ public final class Layout {
      * @return as {@code qwen3-moe}
      */
     public String id() {
-        return id;
+        return lines.id();
+    }
+
+    /**
+     * What people call the family.
+     *
+     * @return as {@code Qwen3-MoE}
+     */
+    public String family() {
+        return lines.required("family");
     }
 
     /**
@@ -102,7 +115,7 @@ public final class Layout {
      * @return values of {@code model_type}
      */
     public List<String> modelTypes() {
-        return list(required("modelTypes"));
+        return lines.listOf("modelTypes");
     }
 
     /**
@@ -111,17 +124,17 @@ public final class Layout {
      * @return alternatives, of which a checkpoint has one
      */
     List<String> prefixes() {
-        return list(required("prefixes"));
+        return lines.listOf("prefixes");
     }
 
     /** The tensors that may hold a part; none for a part that the family does not have. */
     List<TensorPattern> tensors(LayerPart part) {
-        return tensors.getOrDefault(part, List.of());
+        return rules.tensors(part);
     }
 
     /** What the names of all tensors of a layer begin with; every tensor there has to be a part's. */
     List<String> covers() {
-        return list(required("covers"));
+        return lines.listOf("covers");
     }
 
     /**
@@ -132,21 +145,57 @@ public final class Layout {
      * @throws IllegalArgumentException when a key is absent or has a value that the family does not know
      */
     public Preset preset(ModelConfig config) {
-        below("check.").forEach((name, line) -> check(config, line));
-        SortedMap<String, String> settings = new TreeMap<>();
-        settings.put("name", config.text("_name_or_path").orElse(required("family")));
-        settings.put("source", config.name());
-        for (String section : List.of("experts", "router", "shared", "merge", "losses")) {
-            String when = lines.get("when." + section);
-            if (when != null && absent(ConfigRule.parse(when).apply(config))) {
-                continue;
+        for (LayoutRules.Check check : rules.checks()) {
+            Optional<String> value = check.rule().apply(config);
+            if (value.isPresent() && !check.allowed().contains(value.get())) {
+                throw config.wrong(
+                        check.rule().key(), String.join(" or ", check.allowed()) + " (" + family() + ")", value.get());
             }
-            below(section + ".")
-                    .forEach((key, line) -> ConfigRule.parse(line)
-                            .apply(config)
-                            .ifPresent(value -> settings.put(section + "." + key, value)));
+        }
+        SortedMap<String, String> settings = new TreeMap<>();
+        settings.put(
+                "name",
+                config.text("_name_or_path").filter(name -> !name.isBlank()).orElse(family()));
+        settings.put("source", config.name());
+        for (String section : LayoutRules.sections()) {
+            if (holds("when." + section, config)) {
+                rules.settings(section)
+                        .forEach((key, rule) -> rule.apply(config).ifPresent(value -> settings.put(key, value)));
+            }
         }
         return Preset.of(config.name(), settings);
+    }
+
+    /** Whether there is no such condition, or it gives something other than no. */
+    private boolean holds(String condition, ModelConfig config) {
+        Optional<ConfigRule> rule = rules.rule(condition);
+        return rule.isEmpty()
+                || rule.get()
+                        .apply(config)
+                        .filter(value -> !value.equals("0") && !value.equals("false"))
+                        .isPresent();
+    }
+
+    /**
+     * A refusal of its preset in the words of the configuration.
+     *
+     * @param config that the preset was made of
+     * @param refused of a setting of the preset
+     * @return names the configuration, and the key that the setting came from
+     */
+    public IllegalArgumentException inWordsOf(ModelConfig config, IllegalArgumentException refused) {
+        String message = String.valueOf(refused.getMessage());
+        Matcher matcher = OF_A_PRESET.matcher(message);
+        if (!matcher.matches()) {
+            return message.startsWith(config.name())
+                    ? refused
+                    : new IllegalArgumentException(config.name() + ": " + message, refused);
+        }
+        String setting = matcher.group(2);
+        String key = rules.rule(setting)
+                .map(rule -> rule.key() + " (" + setting + ")")
+                .orElse(setting);
+        return new IllegalArgumentException(config.name() + ": " + key + ": " + matcher.group(3), refused);
     }
 
     /**
@@ -157,72 +206,42 @@ public final class Layout {
      * @throws IllegalArgumentException when a key is absent or has a wrong value
      */
     public SortedSet<Integer> moeLayers(ModelConfig config) {
-        return MoeLayers.of(this, config);
+        return new MoeLayers(rules, config).all();
     }
 
-    private static boolean absent(Optional<String> value) {
-        return value.isEmpty() || value.get().equals("0") || value.get().equals("false");
-    }
-
-    /** {@code rule = value, other value}: what the rule gives has to be one of the values. */
-    private void check(ModelConfig config, String line) {
-        int equals = line.lastIndexOf('=');
-        ConfigRule rule = ConfigRule.parse(line.substring(0, equals));
-        List<String> allowed = Arrays.stream(line.substring(equals + 1).split(";", -1))
-                .map(String::trim)
-                .toList();
-        Optional<String> value = rule.apply(config);
-        if (value.isPresent() && !allowed.contains(value.get())) {
-            String key = line.substring(0, equals).split("[,|]", -1)[0].trim();
-            throw config.wrong(key, String.join(" or ", allowed) + " (" + required("family") + ")", value.get());
-        }
-    }
-
-    /** A line of the file by which other rooms find what they need; empty for an absent one. */
-    Optional<ConfigRule> rule(String key) {
-        return Optional.ofNullable(lines.get(key)).map(ConfigRule::parse);
-    }
-
-    private SortedMap<String, String> below(String start) {
-        SortedMap<String, String> found = new TreeMap<>();
-        lines.forEach((key, value) -> {
-            if (key.startsWith(start)) {
-                found.put(key.substring(start.length()), value);
+    /**
+     * The norms around its MoE layers.
+     *
+     * @param config of a model of this family
+     * @return without parts where the layout names none
+     * @throws IllegalArgumentException when a key has a wrong value
+     */
+    public BlockNorms norms(ModelConfig config) {
+        Set<LayerPart> parts = new LinkedHashSet<>();
+        for (LayerPart part : List.of(LayerPart.NORM_BEFORE, LayerPart.NORM_BEHIND)) {
+            if (!tensors(part).isEmpty() && holds("when." + part.key(), config)) {
+                parts.add(part);
             }
-        });
-        return found;
-    }
-
-    private String required(String key) {
-        String value = lines.get(key);
-        if (value == null) {
-            throw wrong(key, "a line", "absent");
         }
-        return value;
+        return new BlockNorms(parts, number("block.norm.epsilon", config, 0), number("block.norm.offset", config, 0));
     }
 
-    private IllegalArgumentException wrong(String key, String expected, String was) {
-        return new IllegalArgumentException("layout " + id + ": " + key + ": expected " + expected + " but was " + was);
-    }
-
-    private static List<String> list(String text) {
-        return Arrays.stream(text.split(",", -1)).map(String::trim).toList();
-    }
-
-    private static SortedMap<String, String> read(String id) {
-        String file = FOLDER + id + ".properties";
-        try (InputStream stream = Layout.class.getResourceAsStream(file)) {
-            if (stream == null) {
-                throw new NoSuchElementException("layout: expected one of " + names() + " but was " + id);
+    private double number(String key, ModelConfig config, double absent) {
+        Optional<ConfigRule> rule = rules.rule(key);
+        Optional<String> text = rule.flatMap(found -> found.apply(config));
+        try {
+            double number = text.map(Double::parseDouble).orElse(absent);
+            if (number >= 0 && number < Double.POSITIVE_INFINITY) {
+                return number;
             }
-            Properties properties = new Properties();
-            properties.load(new InputStreamReader(stream, StandardCharsets.UTF_8));
-            SortedMap<String, String> lines = new TreeMap<>();
-            properties.forEach(
-                    (key, value) -> lines.put(key.toString(), value.toString().trim()));
-            return lines;
-        } catch (IOException e) {
-            throw new UncheckedIOException("layout " + id + ": expected a readable resource", e);
+        } catch (NumberFormatException e) {
+            // refused below, as a number that is no epsilon
         }
+        throw config.wrong(rule.map(ConfigRule::key).orElse(key), "a number of at least 0", text.orElse("absent"));
+    }
+
+    @Override
+    public String toString() {
+        return "Layout[" + id() + "]";
     }
 }

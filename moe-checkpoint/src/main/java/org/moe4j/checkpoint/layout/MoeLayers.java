@@ -11,20 +11,19 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
+import org.moe4j.checkpoint.config.ConfigRule;
 import org.moe4j.checkpoint.config.ModelConfig;
 
 /** Which layers of a model are MoE layers, by the lines {@code layers.…} of its layout. */
 final class MoeLayers {
-    private final Layout layout;
+    private static final int MOST = 100_000; // far more than any model has, few enough to list
+
+    private final LayoutRules rules;
     private final ModelConfig config;
 
-    private MoeLayers(Layout layout, ModelConfig config) {
-        this.layout = layout;
+    MoeLayers(LayoutRules rules, ModelConfig config) {
+        this.rules = rules;
         this.config = config;
-    }
-
-    static SortedSet<Integer> of(Layout layout, ModelConfig config) {
-        return new MoeLayers(layout, config).all();
     }
 
     /**
@@ -32,17 +31,19 @@ final class MoeLayers {
      * {@code i % every = 0}, i is not in the list {@code except}, kind i of {@code pattern} is one of
      * {@code kind}.
      */
-    private SortedSet<Integer> all() {
-        int count = number("layers.count", 0);
-        int from = number("layers.from", 0);
-        int step = number("layers.step", 1);
-        int every = number("layers.every", 1);
-        Set<Integer> except = list("layers.except");
-        Optional<List<String>> kinds = text("layers.pattern").map(MoeLayers::kinds);
+    SortedSet<Integer> all() {
+        int count = number("layers.count", 0, 0);
+        int from = number("layers.from", 0, 0);
+        int step = number("layers.step", 1, 1);
+        int every = number("layers.every", 1, 1);
+        Set<Integer> except = numbers("layers.except");
+        Optional<List<String>> kinds = text("layers.pattern").map(this::kinds);
         List<String> wanted = List.of(text("layers.kind").orElse("").split(", ", -1));
         if (kinds.isPresent() && kinds.get().size() != count) {
             throw config.wrong(
-                    "kinds of layers", count + " (layers)", "" + kinds.get().size());
+                    name("layers.pattern"),
+                    count + " kinds (" + name("layers.count") + ")",
+                    "" + kinds.get().size());
         }
         SortedSet<Integer> layers = new TreeSet<>();
         for (int i = 0; i < count; i++) {
@@ -55,44 +56,57 @@ final class MoeLayers {
     }
 
     /** A list of words, or a word whose letters are the kinds. */
-    private static List<String> kinds(String text) {
+    private List<String> kinds(String text) {
         if (!text.startsWith("[")) {
             return List.of(text.split("", -1)).subList(0, text.length());
         }
         List<String> kinds = new ArrayList<>();
-        json(text).forEach(kind -> kinds.add(kind.asText()));
+        list("layers.pattern", text).forEach(kind -> kinds.add(kind.asText()));
         return kinds;
     }
 
-    private static JsonNode json(String text) {
+    private JsonNode list(String key, String text) {
         try {
-            return new ObjectMapper().readTree(text);
+            JsonNode list = new ObjectMapper().readTree(text);
+            if (list.isArray()) {
+                return list;
+            }
         } catch (JsonProcessingException e) {
-            throw new IllegalArgumentException("expected a list but was " + text, e);
+            // refused below, as a value that is no list
         }
+        throw config.wrong(name(key), "a list", text);
     }
 
     private Optional<String> text(String key) {
-        return layout.rule(key).flatMap(rule -> rule.apply(config));
+        return rules.rule(key).flatMap(rule -> rule.apply(config));
     }
 
-    private int number(String key, int absent) {
+    private String name(String key) {
+        return rules.rule(key).map(ConfigRule::key).orElse(key);
+    }
+
+    private int number(String key, int absent, int least) {
         Optional<String> text = text(key);
         try {
             int number = text.map(Integer::parseInt).orElse(absent);
-            if (number < (key.equals("layers.step") || key.equals("layers.every") ? 1 : 0)) {
-                throw config.wrong(key, "a number of layers", text.orElse(""));
+            if (number >= least && number <= MOST) {
+                return number;
             }
-            return number;
         } catch (NumberFormatException e) {
-            throw config.wrong(key, "a number of layers", text.orElse(""));
+            // refused below, as a number out of range
         }
+        throw config.wrong(name(key), "a whole number in " + least + ".." + MOST, text.orElse("absent"));
     }
 
-    private Set<Integer> list(String key) {
-        Optional<String> text = text(key);
+    private Set<Integer> numbers(String key) {
         Set<Integer> numbers = new HashSet<>();
-        text.ifPresent(list -> json(list).forEach(number -> numbers.add(number.asInt())));
+        text(key)
+                .ifPresent(text -> list(key, text).forEach(number -> {
+                    if (!number.isInt()) {
+                        throw config.wrong(name(key), "a list of whole numbers", text);
+                    }
+                    numbers.add(number.asInt());
+                }));
         return numbers;
     }
 }

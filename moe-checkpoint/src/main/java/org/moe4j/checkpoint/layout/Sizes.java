@@ -10,6 +10,18 @@ package org.moe4j.checkpoint.layout;
  * @param sharedWidth S, 0 without a shared expert
  */
 public record Sizes(int experts, int tokenWidth, int latentSize, int intermediateSize, int sharedWidth) {
+    /** The name of a letter in the tensors of a part, as in presets. */
+    static String name(char letter, LayerPart part) {
+        return switch (letter) {
+            case 'E' -> "experts";
+            case 'D' -> part.whose() == LayerPart.Whose.EXPERT ? "token width of experts" : "hiddenSize";
+            case 'L' -> "latentSize";
+            case 'F' -> "intermediateSize";
+            case 'S' -> "shared width";
+            default -> "1";
+        };
+    }
+
     /** The size of a letter in the tensors of a part: the D of a routed expert is what it sees. */
     int of(char letter, LayerPart part) {
         return switch (letter) {

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.moe4j.core.internal.Require;
 
 /**
@@ -26,10 +27,13 @@ record TensorPattern(String name, List<Axis> axes, Encoding encoding, Optional<S
         MXFP4
     }
 
+    /** Numbers in a row and in a column of a block under one scale. */
+    static final int BLOCK = 128;
+
     private static final Pattern NOTATION =
             Pattern.compile("\\s*(\\S+)\\s+\\[([^\\]]*)\\](?:\\s+(scaled-by|mxfp4)\\s+(\\S+))?\\s*");
 
-    /** Reads {@code name [axes]}, {@code name [axes] scaled-by name} or {@code name [axes] mxfp4 name}. */
+    /** Reads {@code name [axes]}, {@code name [axes] scaled-by name} or {@code name [axes] mxfp4 name}; {@code +_x} is the name and _x. */
     static TensorPattern parse(String text) {
         Matcher matcher = NOTATION.matcher(text);
         if (!matcher.matches()) {
@@ -42,7 +46,9 @@ record TensorPattern(String name, List<Axis> axes, Encoding encoding, Optional<S
         Encoding encoding = matcher.group(3) == null
                 ? Encoding.PLAIN
                 : matcher.group(3).equals("mxfp4") ? Encoding.MXFP4 : Encoding.BLOCKS;
-        return new TensorPattern(matcher.group(1), List.copyOf(axes), encoding, Optional.ofNullable(matcher.group(4)));
+        Optional<String> scales = Optional.ofNullable(matcher.group(4))
+                .map(name -> name.startsWith("+") ? matcher.group(1) + name.substring(1) : name);
+        return new TensorPattern(matcher.group(1), List.copyOf(axes), encoding, scales);
     }
 
     /** Whether each expert has a tensor of its own. */
@@ -67,6 +73,38 @@ record TensorPattern(String name, List<Axis> axes, Encoding encoding, Optional<S
         return axes.stream()
                 .map(axis -> axis.length(sizes.of(axis.letter(), part)))
                 .toList();
+    }
+
+    /** The shape of the tensor itself: bytes hold two numbers of MXFP4, 16 of them a block. */
+    List<Long> storedShape(Sizes sizes, LayerPart part) {
+        List<Long> shape = new ArrayList<>(shape(sizes, part));
+        if (encoding == Encoding.MXFP4) {
+            shape.set(shape.size() - 1, shape.get(shape.size() - 1) / Mxfp4.BLOCK);
+            shape.add(Mxfp4.BLOCK / 2L);
+        }
+        return shape;
+    }
+
+    /** The shape of the tensor of the scales, where there is one. */
+    List<Long> scalesShape(Sizes sizes, LayerPart part) {
+        List<Long> shape = new ArrayList<>(shape(sizes, part));
+        int last = shape.size() - 1;
+        if (encoding == Encoding.MXFP4) {
+            shape.set(last, shape.get(last) / Mxfp4.BLOCK);
+        } else {
+            shape.set(last, blocks(shape.get(last)));
+            shape.set(last - 1, blocks(shape.get(last - 1)));
+        }
+        return shape;
+    }
+
+    private static long blocks(long size) {
+        return (size + BLOCK - 1) / BLOCK;
+    }
+
+    /** What its sizes are, as {@code experts x 2 intermediateSize x hiddenSize}. */
+    String words(LayerPart part) {
+        return axes.stream().map(axis -> axis.words(part)).collect(Collectors.joining(" x "));
     }
 
     /** Where the matrix of a part, of one expert where it has one, stands among the values. */

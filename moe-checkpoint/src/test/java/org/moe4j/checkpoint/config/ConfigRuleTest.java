@@ -30,7 +30,9 @@ class ConfigRuleTest {
                 "experts > 8",
                 "absent, experts > 8",
                 "absent | 4 > 4",
-                "nothing | 4 > 4",
+                "nothing | absent > absent",
+                "nothing | [] > []",
+                "nothing, experts | 4 > 8",
                 "experts | 4 > 8",
                 "nested.size > 3",
                 "list > [1,2]",
@@ -69,7 +71,17 @@ class ConfigRuleTest {
     void anAbsentKeyIsNamed() {
         assertThatThrownBy(() -> ConfigRule.parse("absent, missing").apply(config()))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("config.json: absent: expected a value but was absent");
+                .hasMessage("config.json: absent or missing: expected a value but was absent");
+    }
+
+    @Test
+    void nullIsNoAbsentKey() {
+        assertThatThrownBy(() -> ConfigRule.parse("nothing | 4").apply(config()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("config.json: nothing: expected a value but was null");
+        assertThat(ConfigRule.parse("nothing | 1.0 -> null: none, 1.0: sum").apply(config()))
+                .contains("none");
+        assertThat(ConfigRule.parse("nothing | none").apply(config())).isEmpty();
     }
 
     @Test
@@ -83,8 +95,14 @@ class ConfigRuleTest {
     void aProductIsOfNumbers() {
         assertThatThrownBy(() -> ConfigRule.parse("experts * kind").apply(config()))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageStartingWith("config.json: ")
-                .hasMessageEndingWith(": expected a number but was silu");
+                .hasMessage("config.json: kind: expected a number but was silu");
+    }
+
+    @Test
+    void aRuleIsCalledByItsKeys() {
+        assertThat(ConfigRule.parse("p * sqrt experts, n / p if kind = silu").key())
+                .isEqualTo("p * sqrt experts or n / p");
+        assertThat(ConfigRule.parse("'true'").key()).isEqualTo("'true'");
     }
 
     @ParameterizedTest
