@@ -126,7 +126,7 @@ public record DownScale(double coefficient) {
     /**
      * Whether {@link #takeOut} gives back every bit after {@link #absorb}. It does not where the coefficient is no power of two
      * and rounding changed a number, where a product is below the smallest normal number and lost bits, where it
-     * overflows, and for 0.
+     * overflows, for 0, and for numbers that are not finite.
      *
      * @param expert weights that are to absorb c
      * @return true when the way there and back changes nothing
@@ -147,7 +147,8 @@ public record DownScale(double coefficient) {
             matrix.readRows(i, i + 1, row);
             for (double value : row) {
                 double inside = stored.applyAsDouble(value * coefficient);
-                if (Double.compare(stored.applyAsDouble(inside / coefficient), value) != 0) {
+                if (!Double.isFinite(inside)
+                        || Double.compare(stored.applyAsDouble(inside / coefficient), value) != 0) {
                     return false;
                 }
             }

@@ -30,7 +30,8 @@ final class LeastSquares {
         int columns = h[0].length;
         RealMatrix unit = new BlockRealMatrix(unitColumns(h, columns));
         DecompositionSolver solver = new QRDecomposition(aboveRidge(unit, columns)).getSolver();
-        RealMatrix whole = new BlockRealMatrix(y).scalarMultiply(1 / largest);
+        double inverse = Math.min(1 / largest, Double.MAX_VALUE); // 1/largest is infinite for most subnormal numbers
+        RealMatrix whole = new BlockRealMatrix(y).scalarMultiply(inverse);
         RealMatrix rest = whole;
         for (int step = 0; step < 2; step++) {
             RealMatrix padded = new Array2DRowRealMatrix(h.length + columns, whole.getColumnDimension());

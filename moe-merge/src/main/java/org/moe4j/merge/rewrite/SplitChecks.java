@@ -70,12 +70,12 @@ final class SplitChecks {
                     "none (its rows are those of an expert, and a token could keep some parts of one)",
                     layer.capacity());
         }
-        if (layer.weightPlace() == WeightPlace.INPUT && parts > 1) {
+        if (layer.weightPlace() == WeightPlace.INPUT) {
             throw Require.expected(
                     "layer.weightPlace",
-                    "OUTPUT with several parts",
+                    "OUTPUT, where the parts of an expert share its weight",
                     layer.weightPlace(),
-                    "a token has several of them");
+                    "a weight on the input stands inside the activation");
         }
         ConventionChange.requireKnown("experts", layer.experts(), true);
         Router router = layer.router();

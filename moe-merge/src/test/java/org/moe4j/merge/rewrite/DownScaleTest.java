@@ -198,6 +198,11 @@ class DownScaleTest {
         assertThat(new DownScale(2).reversible(expert(1, Double.MAX_VALUE))).isFalse();
         assertThat(new DownScale(0).reversible(expert(1))).isFalse();
         assertThat(new DownScale(2).reversible(expert(-0.0, 0))).isTrue();
+        for (double lost : new double[] {Double.NaN, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
+            assertThat(new DownScale(2).reversible(expert(1, lost)))
+                    .as("%s", lost)
+                    .isFalse(); // absorb refuses it
+        }
         double lost = lostBy(.1);
         assertThat(lost * .1 / .1).isNotEqualTo(lost);
         assertThat(new DownScale(.1).reversible(expert(1, lost))).isFalse();

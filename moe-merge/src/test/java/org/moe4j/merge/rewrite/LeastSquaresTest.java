@@ -123,6 +123,17 @@ class LeastSquaresTest {
         assertThat(LeastSquares.residual(h, y)).isCloseTo(missed(parts, 5), within(1e-12));
     }
 
+    /** The reciprocal of their largest number is infinite; what they are rounded to is seen as it is. */
+    @Test
+    void subnormalNumbersAreFittedLikeOthers() {
+        double[][] h = {{1}, {1}, {1}, {1}};
+        for (double unit : new double[] {Double.MIN_VALUE, 1e-312, Double.MIN_NORMAL / 8}) {
+            assertThat(LeastSquares.residual(h, new double[][] {{unit}, {unit}, {unit}, {-unit}}))
+                    .as("%s", unit)
+                    .isCloseTo(Math.sqrt(0.75), within(1e-15));
+        }
+    }
+
     @Test
     void nothingIsLeftOfNothing() {
         assertThat(LeastSquares.residual(random(4, 2, new SplittableRandom(1)), new double[4][3]))

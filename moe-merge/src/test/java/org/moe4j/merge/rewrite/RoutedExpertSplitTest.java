@@ -248,12 +248,15 @@ class RoutedExpertSplitTest {
         }
         Experts experts = FeedForwardExperts.random(new ExpertShape(4, D, 6), BACKEND, 2);
         try (MoeLayer layer = MoeLayer.of(router(1, 1), experts).withWeightPlace(WeightPlace.INPUT)) {
-            refused(
-                    layer,
-                    2,
-                    inherited(layer.router(), 2),
-                    0.5,
-                    "layer.weightPlace: expected OUTPUT with several parts but was INPUT; a token has several of them");
+            for (int parts = 1; parts <= 2; parts++) { // one part: the result would have the weight on the output
+                refused(
+                        layer,
+                        parts,
+                        inherited(layer.router(), parts),
+                        1.0 / parts,
+                        "layer.weightPlace: expected OUTPUT, where the parts of an expert share its weight but was INPUT;"
+                                + " a weight on the input stands inside the activation");
+            }
         }
     }
 
