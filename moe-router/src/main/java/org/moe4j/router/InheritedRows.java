@@ -25,7 +25,11 @@ import org.moe4j.core.parameter.Parameters;
  * the rows of an expert's parts get gradients of their own (which add up to that of the row they came from) and part with the
  * first step.
  *
- * <p>A selection bias that is added to softmax scores is divided by m as those are. A product of
+ * <p>A selection bias that is added to softmax scores is divided by m as those are. Such sums, and those that groups are ranked by, are
+ * rounded anew: experts whose scores with the bias, or groups whose sums, are closer than that rounding may change places, with all
+ * their parts.
+ *
+ * <p>A product of
  * {@link RouterPrecision#BACKEND} need not give equal logits for equal rows on every backend; where an expert's parts then straddle the K·m-th
  * place, some of them are selected with the parts of another expert. {@link RouterPrecision#DOUBLE} and the reference backend keep them
  * together.
