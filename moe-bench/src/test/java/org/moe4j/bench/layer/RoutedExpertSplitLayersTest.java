@@ -285,7 +285,7 @@ class RoutedExpertSplitLayersTest {
             MoeLayer layer = plain.withWeightPlace(WeightPlace.INPUT);
             assertThatThrownBy(() -> split(layer, 2))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageStartingWith("layer.weightPlace: expected OUTPUT with several parts");
+                    .hasMessageStartingWith("layer.weightPlace: expected OUTPUT, where the parts");
         }
     }
 }
