@@ -34,6 +34,7 @@ class UsingPageTest extends UsingPage {
                         "NoisyRouting",
                         "Training",
                         "SharedExperts",
+                        "AnotherConvention",
                         "GivenLogits");
     }
 
@@ -130,5 +131,15 @@ class UsingPageTest extends UsingPage {
         assertThat(fit).startsWith("as near as it gets: the best fixed down projection misses 0.");
         double missed = Double.parseDouble(fit.substring(fit.indexOf("0."), fit.indexOf(" of the branch")));
         assertThat(missed).isBetween(0.1, 0.9);
+    }
+
+    /** c = 4, so that all mapped settings are exact; with the old ones the rate of the routed down projections is a quarter. */
+    @Test
+    void aRewrittenLayerFollowsWithMappedSettingsAlone() throws Exception {
+        List<List<String>> lines = page.run("AnotherConvention");
+        assertThat(lines).hasSize(2);
+        assertThat(String.join(" ", lines.get(0))).isEqualTo("down times 4.0 settings mapped 0.0");
+        assertThat(String.join(" ", lines.get(1))).startsWith("down times 4.0 settings as they were 0.");
+        assertThat(Double.parseDouble(lines.get(1).get(7))).isBetween(0.01, 1.0);
     }
 }
