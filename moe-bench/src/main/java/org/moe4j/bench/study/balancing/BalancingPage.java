@@ -9,6 +9,7 @@ import org.moe4j.bench.study.StudyPage;
 import org.moe4j.bench.study.balancing.BalancingResult.Point;
 import org.moe4j.bench.study.balancing.BalancingResult.Reading;
 import org.moe4j.bench.study.balancing.BalancingResult.Run;
+import org.moe4j.bench.support.Decimal;
 import org.moe4j.bench.support.Table;
 
 /** The balancing study as tables and as a page: question, setup, table, picture, what it shows. */
@@ -29,10 +30,10 @@ public final class BalancingPage {
                         run.method().text(),
                         Integer.toString(run.seed()),
                         Integer.toString(point.step()),
-                        Double.toString(point.maxOverMean()),
-                        Double.toString(point.variation()),
-                        Double.toString(point.loss()),
-                        Double.toString(run.teacherLoss())));
+                        Decimal.of(point.maxOverMean()),
+                        Decimal.of(point.variation()),
+                        Decimal.of(point.loss()),
+                        Decimal.of(run.teacherLoss())));
             }
         }
         return new Table(
@@ -170,7 +171,7 @@ public final class BalancingPage {
 
     /** Without a superfluous point, as 6 and 0.02. */
     private static String plain(double value) {
-        return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
+        return value == Math.rint(value) ? Long.toString((long) value) : Decimal.of(value);
     }
 
     private static String findings(BalancingResult result) {

@@ -8,6 +8,7 @@ import java.util.stream.Stream;
 import org.moe4j.bench.study.budget.Budget.Paths;
 import org.moe4j.bench.study.budget.BudgetResult.Point;
 import org.moe4j.bench.study.budget.BudgetResult.Run;
+import org.moe4j.bench.support.Decimal;
 import org.moe4j.bench.support.Table;
 
 /** The tables of the shared-budget study. */
@@ -179,7 +180,7 @@ final class BudgetTables {
                     Integer.toString(of.seed()),
                     Integer.toString(of.step()),
                     quantity,
-                    Double.toString(value)));
+                    Decimal.of(value)));
         }
     }
 
@@ -193,6 +194,6 @@ final class BudgetTables {
 
     /** Without a superfluous point, as 6 and 0.02. */
     static String whole(double value) {
-        return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
+        return value == Math.rint(value) ? Long.toString((long) value) : Decimal.of(value);
     }
 }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.moe4j.bench.study.StudyPage;
+import org.moe4j.bench.support.Decimal;
 import org.moe4j.bench.support.Table;
 
 /** The collapse study as tables and as a page: question, setup, tables, picture, what it shows. */
@@ -67,7 +68,7 @@ public final class CollapsePage {
     }
 
     private static void add(List<List<String>> rows, List<String> key, String quantity, double value) {
-        add(rows, key, quantity, Double.toString(value));
+        add(rows, key, quantity, Decimal.of(value));
     }
 
     private static void add(List<List<String>> rows, List<String> key, String quantity, String value) {

@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 import org.moe4j.bench.study.StudyPage;
 import org.moe4j.bench.study.mergescale.MergeScaleResult.Row;
+import org.moe4j.bench.support.Decimal;
 import org.moe4j.bench.support.Table;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.preset.Preset;
@@ -29,12 +30,10 @@ public final class MergeScalePage {
                     row.panel(),
                     row.convention(),
                     row.quantity(),
-                    Double.toString(row.mean()),
-                    Double.toString(row.min()),
-                    Double.toString(row.max()),
-                    row.predicted().isPresent()
-                            ? Double.toString(row.predicted().getAsDouble())
-                            : "",
+                    Decimal.of(row.mean()),
+                    Decimal.of(row.min()),
+                    Decimal.of(row.max()),
+                    row.predicted().isPresent() ? Decimal.of(row.predicted().getAsDouble()) : "",
                     row.published().map(BigDecimal::toPlainString).orElse("")));
         }
         return new Table(

@@ -12,6 +12,7 @@ import org.moe4j.bench.study.StudyPage;
 import org.moe4j.bench.study.reparameterization.ReparameterizationResult.Line;
 import org.moe4j.bench.study.reparameterization.ReparameterizationResult.Point;
 import org.moe4j.bench.study.reparameterization.ReparameterizationResult.Run;
+import org.moe4j.bench.support.Decimal;
 import org.moe4j.bench.support.Table;
 
 /** The reparameterization study as tables and as a page: question, setup, table, picture, what it shows. */
@@ -33,11 +34,11 @@ public final class ReparameterizationPage {
                             run.descent().text(),
                             line.treatment().text(),
                             line.convention(),
-                            Double.toString(line.routed()),
-                            Double.toString(line.shared()),
+                            Decimal.of(line.routed()),
+                            Decimal.of(line.shared()),
                             Integer.toString(point.step()),
-                            Double.toString(point.function()),
-                            Double.toString(point.parameters())));
+                            Decimal.of(point.function()),
+                            Decimal.of(point.parameters())));
                 }
             }
         }

@@ -3,6 +3,7 @@ package org.moe4j.bench.study.reparameterization;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.moe4j.bench.study.reparameterization.ReparameterizationResult.Run;
+import org.moe4j.bench.support.Decimal;
 
 /** The setup of the study's page. */
 final class ReparameterizationSetup {
@@ -80,6 +81,6 @@ final class ReparameterizationSetup {
 
     /** Without a superfluous point, as 4 and 4.5. */
     static String plain(double value) {
-        return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
+        return value == Math.rint(value) ? Long.toString((long) value) : Decimal.of(value);
     }
 }
