@@ -130,6 +130,7 @@ public final class AdamW implements Optimizer {
     @Override
     public void step(double[] gradient, double rate) {
         Numbers.like("gradient", gradient, values);
+        Numbers.atLeastZero("rate", rate);
         advancePowers();
         steps++;
         double kept = 1 - rate * settings.decay();

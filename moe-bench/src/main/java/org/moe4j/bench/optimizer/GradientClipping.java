@@ -28,6 +28,7 @@ public record GradientClipping(double most) {
      *
      * @param gradients one or more matrices
      * @return in (0, 1]
+     * @throws ArithmeticException when the norm is not finite, as no factor makes such gradients shorter
      */
     public double factor(Parameters gradients) {
         return factor(gradients, name -> 1);
@@ -39,9 +40,13 @@ public record GradientClipping(double most) {
      * @param gradients one or more matrices
      * @param weight of the gradient of a name
      * @return in (0, 1]
+     * @throws ArithmeticException when the norm is not finite
      */
     public double factor(Parameters gradients, ToDoubleFunction<String> weight) {
         double norm = norm(gradients, weight);
+        if (!Double.isFinite(norm)) {
+            throw new ArithmeticException("gradients: expected a finite norm but was " + norm);
+        }
         return norm > most ? most / norm : 1;
     }
 

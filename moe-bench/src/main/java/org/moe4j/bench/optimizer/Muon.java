@@ -106,6 +106,7 @@ public final class Muon implements Optimizer {
     @Override
     public void step(double[] gradient, double rate) {
         Numbers.like("gradient", gradient, values);
+        Numbers.atLeastZero("rate", rate);
         double[] nesterov = new double[values.length];
         for (int i = 0; i < values.length; i++) {
             momentum[i] = settings.momentum() * momentum[i] + gradient[i];

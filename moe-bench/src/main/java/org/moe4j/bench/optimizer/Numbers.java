@@ -16,12 +16,14 @@ final class Numbers {
         if (!(value > 0)) {
             throw Require.expected(name, "a number above 0", value);
         }
+        Require.finite(name, value);
     }
 
     static void atLeastZero(String name, double value) {
         if (!(value >= 0)) {
             throw Require.expected(name, "a number of at least 0", value);
         }
+        Require.finite(name, value);
     }
 
     /** As many as there are parameters. */

@@ -63,6 +63,7 @@ public final class Sgd implements Optimizer {
     @Override
     public void step(double[] gradient, double rate) {
         Numbers.like("gradient", gradient, values);
+        Numbers.atLeastZero("rate", rate);
         double kept = 1 - rate * settings.decay();
         for (int i = 0; i < values.length; i++) {
             momentum[i] = settings.momentum() * momentum[i] + gradient[i] + settings.penalty() * values[i];

@@ -57,5 +57,19 @@ final class GradientClippingTest {
     @Test
     void aLimitIsAboveZero() {
         assertThatThrownBy(() -> new GradientClipping(0)).hasMessage("most: expected a number above 0 but was 0.0");
+        assertThatThrownBy(() -> new GradientClipping(Double.POSITIVE_INFINITY))
+                .hasMessage("most: expected a finite number but was Infinity");
+    }
+
+    /** An infinite norm would make 0 of all that is finite, and a NaN would pass for a short one. */
+    @Test
+    void gradientsThatAreNotFiniteAreRefused() {
+        for (double bad : new double[] {Double.NaN, Double.POSITIVE_INFINITY, 1e200}) {
+            try (Parameters gradients = Parameters.of("a", EXACT.matrix(1, 2, new double[] {bad, 1}))) {
+                assertThatThrownBy(() -> new GradientClipping(1).factor(gradients))
+                        .isInstanceOf(ArithmeticException.class)
+                        .hasMessageStartingWith("gradients: expected a finite norm but was ");
+            }
+        }
     }
 }

@@ -91,5 +91,15 @@ final class SgdTest {
                 .hasMessage("penalty: expected a number of at least 0 but was -1.0");
         assertThatThrownBy(() -> new Sgd.Settings(0, 0, Double.NaN))
                 .hasMessage("decay: expected a number of at least 0 but was NaN");
+        assertThatThrownBy(() -> new Sgd.Settings(0, Double.POSITIVE_INFINITY, 0))
+                .hasMessage("penalty: expected a finite number but was Infinity");
+        for (Optimizer one : new Optimizer[] {
+            new Sgd(new double[1], new Sgd.Settings(0, 0, 0)),
+            new AdamW(new double[1], new AdamW.Settings(0, 0, 1, 0)),
+            new Muon(new double[1], 1, new Muon.Settings(0, 0, 0, Muon.Scale.ORIGINAL))
+        }) {
+            assertThatThrownBy(() -> one.step(new double[1], Double.NaN))
+                    .hasMessage("rate: expected a number of at least 0 but was NaN");
+        }
     }
 }
