@@ -9,12 +9,14 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.CapacityScope;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.dispatch.RowLimit;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.CountingBackend;
 import org.moe4j.router.ExpertSelection.GroupLimited;
 import org.moe4j.router.Renormalization.EpsilonPlace;
 import org.moe4j.router.loss.ZLoss;
@@ -98,6 +100,22 @@ class InheritedRowsTest {
             assertCopies(rows.router().routing(tokens, RoutingContext.plain()), plain, m, q);
             rows.router().close();
         }
+    }
+
+    @Test
+    void theRouterOfThePartsHasHandlesOfItsOwnAlone() {
+        CountingBackend counting = new CountingBackend();
+        Backend backend = counting.backend();
+        RouterConfig config = RouterConfig.topK(2, 1).withLogitBias(true).withSelectionBias(true);
+        TopKRouter router = TopKRouter.of(
+                        config, backend.matrix(2, 1, new double[] {1, 2}), backend.matrix(1, 2, new double[] {3, 4}))
+                .withNoise(new RouterNoise.InputJitter(0.1));
+        int before = counting.open();
+        InheritedRows.of(router, 3).router().close();
+        assertThat(counting.open()).isEqualTo(before);
+        counting.failAfter(1);
+        assertThatThrownBy(() -> InheritedRows.of(router, 3)).isInstanceOf(CountingBackend.Failure.class);
+        assertThat(counting.open()).isEqualTo(before);
     }
 
     /** What is refused for an epsilon has no q: the ratio of weights differs from token to token. */

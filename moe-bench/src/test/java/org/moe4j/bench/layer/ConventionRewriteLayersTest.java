@@ -248,4 +248,24 @@ class ConventionRewriteLayersTest {
             ConventionRewrite.of(layer, ScaledMerge.scaled(2, 1)).layer().close();
         }
     }
+
+    /** All down projections would be 0, which no number of theirs shows. */
+    @Test
+    void factorsThatSinglePrecisionCannotHold() {
+        Backend backend = Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.HOST);
+        long seed = 0;
+        while (!LayerDraw.merge(seed).convention().equals("sum")) {
+            seed++;
+        }
+        LayerCase c = LayerDraw.ofSwiGlu(seed, 8, 10);
+        ScaledMerge far = ScaledMerge.scaled(0x1p200, 1);
+        try (MoeLayer narrow = LibraryLayer.of(c, backend);
+                MoeLayer wide = LibraryLayer.of(c, ReferenceBackend.instance())) {
+            assertThatThrownBy(() -> ConventionRewrite.of(narrow, far))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("to: expected a routed factor whose quotient with that of the layer has a square and a"
+                            + " reciprocal in the range of Nd4jBackend[float32] but was a quotient of " + 0x1p-200);
+            ConventionRewrite.of(wide, far).layer().close();
+        }
+    }
 }

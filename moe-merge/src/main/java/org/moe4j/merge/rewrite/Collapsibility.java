@@ -39,7 +39,8 @@ public sealed interface Collapsibility {
      * @param layer any
      * @param tokens (T×D) as the layer takes them; T at least twice {@code Σm_j}. Read only where gates differ
      * @return the verdict
-     * @throws IllegalArgumentException where gates differ, for tokens that do not fit or are too few
+     * @throws IllegalArgumentException where gates differ, for tokens that do not fit, are too few or not finite
+     * @throws ArithmeticException where gates differ, when an activation or a gate value is not finite
      */
     static Collapsibility of(MoeLayer layer, Matrix tokens) {
         return SharedInspection.verdict(layer, Optional.of(tokens));

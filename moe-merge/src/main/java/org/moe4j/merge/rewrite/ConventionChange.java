@@ -1,6 +1,7 @@
 package org.moe4j.merge.rewrite;
 
 import java.util.List;
+import org.moe4j.core.backend.Backend;
 import org.moe4j.core.dispatch.Capacity.Limited;
 import org.moe4j.core.dispatch.UnservedTokens;
 import org.moe4j.core.dispatch.WeightPlace;
@@ -43,6 +44,8 @@ record ConventionChange(Rescaling routed, Rescaling shared) {
         for (int i = 0; i < experts.size(); i++) {
             requireKnown("shared[" + i + "]", experts.get(i), shared.factor() != 1);
         }
+        requireHeld("routed", routed, layer.experts().backend());
+        requireHeld("shared", shared, layer.experts().backend());
         return new ConventionChange(routed, shared);
     }
 
@@ -87,6 +90,20 @@ record ConventionChange(Rescaling routed, Rescaling shared) {
                     after);
         }
         return new Rescaling(factor);
+    }
+
+    /** A narrow type has a narrow range: what overflows is seen, what becomes 0 is not. */
+    private static void requireHeld(String branch, Rescaling change, Backend backend) {
+        boolean narrow = backend.unitRoundoff() > 0x1p-53;
+        double square = change.factor() * change.factor();
+        if (narrow && !(square >= Float.MIN_NORMAL && 1 / square >= Float.MIN_NORMAL)) {
+            throw Require.expected(
+                    "to",
+                    "a " + branch
+                            + " factor whose quotient with that of the layer has a square and a reciprocal in the range of "
+                            + backend.name(),
+                    "a quotient of " + change.factor());
+        }
     }
 
     private static void requirePlace(MoeLayer layer, Router other, double ratio) {

@@ -25,10 +25,11 @@ import org.moe4j.merge.ScaledMerge;
  * <p>Products are {@code double}, rounded once to the precision of the backend. Factors that are powers of two change no bit of output
  * and gradients on a backend whose loops scale exactly, as the reference does, as long as no number leaves the range of normal numbers.
  *
- * <p>What is refused, each with its reason: a merge that is not a {@link ScaledMerge}; a factor that is 0 on one side only, or whose
- * square is no finite number; a convention that does not fit the layer; tokens that pass through a capacity unserved, which the
- * merge multiplies too and no down projection reaches, when what multiplies them changes; another scale of the router with weights on the
- * experts' input, inside their activation; experts of a class that this library does not know; a weight that overflows.
+ * <p>What is refused, each with its reason: a merge that is not a {@link ScaledMerge}; a factor that is 0 on one side only; a quotient
+ * whose square or its reciprocal is no normal number in the precision of the backend; a convention that does not fit the layer; tokens
+ * that pass through a capacity unserved, which the merge multiplies too and no down projection reaches, when what multiplies them
+ * changes; another scale of the router with weights on the experts' input, inside their activation; experts of a class that this library
+ * does not know; a weight that overflows.
  */
 public final class ConventionRewrite {
     private final MoeLayer layer;

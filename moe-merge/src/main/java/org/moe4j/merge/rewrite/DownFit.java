@@ -31,7 +31,8 @@ public record DownFit(double residual, int tokens, int units) {
      *     {@link org.moe4j.core.expert.SwiGluExperts}
      * @param tokens (T×D) as the layer takes them, T at least twice the units
      * @return the best fit
-     * @throws IllegalArgumentException for a branch that cannot be seen into, or tokens that do not fit or are too few
+     * @throws IllegalArgumentException for a branch that cannot be seen into, or tokens that do not fit, are too few or not
+     *     finite
      * @throws ArithmeticException when an activation or a gate value is not finite
      */
     public static DownFit of(MoeLayer layer, Matrix tokens) {

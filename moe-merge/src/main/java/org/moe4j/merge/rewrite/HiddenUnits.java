@@ -3,6 +3,7 @@ package org.moe4j.merge.rewrite;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.OptionalLong;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.KernelChecks;
@@ -86,6 +87,13 @@ final class HiddenUnits {
                     "at least " + least + " rows (twice the " + columns + " units of the shared experts)",
                     tokens.rows(),
                     "a fit to fewer tokens looks better than it is");
+        }
+        OptionalLong bad = own.firstNonFinite(tokens);
+        if (bad.isPresent()) { // some activations make a number of NaN
+            int row = (int) (bad.getAsLong() / hiddenSize);
+            int column = (int) (bad.getAsLong() % hiddenSize);
+            throw Require.expected(
+                    "tokens", "finite values", tokens.get(row, column) + " in row " + row + ", column " + column);
         }
     }
 

@@ -14,7 +14,7 @@ import org.moe4j.core.internal.Require;
  * {@code √(Σ ‖dW‖²/c²)}. The same steps need the norm of the gradients mapped back, {@code √(Σ c²·‖dW'‖²)}, with the old
  * threshold. Numbers that a narrow type cannot hold any more are lost as well.
  *
- * @param factor c, finite and not 0, as are its square and the reciprocals of both; negative for a sign that changed
+ * @param factor c, whose square and the reciprocal of it are normal numbers, as c is then itself; negative for a sign that changed
  */
 public record Rescaling(double factor) {
     private static final Rescaling NONE = new Rescaling(1);
@@ -22,11 +22,11 @@ public record Rescaling(double factor) {
     /**
      * Checks the factor.
      *
-     * @param factor c, finite and not 0, as are its square and the reciprocals of both
+     * @param factor c, whose square and the reciprocal of it are normal numbers
      */
     public Rescaling {
         if (!isUsable(factor)) {
-            throw Require.expected("factor", "a number whose square and its reciprocal are finite and not 0", factor);
+            throw Require.expected("factor", "a number whose square and its reciprocal are normal numbers", factor);
         }
     }
 

@@ -3,7 +3,6 @@ package org.moe4j.merge.rewrite;
 import java.util.Arrays;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
-import org.moe4j.core.expert.Experts;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.LatentProjections;
 import org.moe4j.core.layer.MoeLayer;
@@ -73,11 +72,7 @@ final class SameRouter {
     }
 
     private static void requireRouting(MoeLayer layer, Router other, double ratio) {
-        Experts experts = layer.experts();
-        int width = layer.latent()
-                .map(LatentProjections::hiddenSize)
-                .orElse(experts.shape().hiddenSize());
-        try (Matrix tokens = Initializer.normal(1).draw(experts.backend(), PROBES, width, SEED)) {
+        try (Matrix tokens = tokens(layer)) {
             Routing expected = layer.router().routing(tokens, RoutingContext.plain());
             Routing actual = other.routing(tokens, RoutingContext.plain());
             for (int t = 0; t < PROBES; t++) {
@@ -96,11 +91,14 @@ final class SameRouter {
 
     /** Drawn tokens on which routers are compared. */
     static Matrix tokens(MoeLayer layer) {
-        Experts experts = layer.experts();
-        int width = layer.latent()
+        return Initializer.normal(1).draw(layer.experts().backend(), PROBES, tokenWidth(layer), SEED);
+    }
+
+    /** Width of the tokens that a layer takes. */
+    static int tokenWidth(MoeLayer layer) {
+        return layer.latent()
                 .map(LatentProjections::hiddenSize)
-                .orElse(experts.shape().hiddenSize());
-        return Initializer.normal(1).draw(experts.backend(), PROBES, width, SEED);
+                .orElse(layer.experts().shape().hiddenSize());
     }
 
     private static boolean isSame(Routing expected, Routing actual, int token, int rank, double ratio) {

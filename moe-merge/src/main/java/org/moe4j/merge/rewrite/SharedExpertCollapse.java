@@ -108,7 +108,7 @@ public final class SharedExpertCollapse {
         List<Parameters> parts = new ArrayList<>();
         try (Unfinished handles = new Unfinished()) {
             for (int j = 0; j < banks.size(); j++) {
-                Parameters expert = handles.add(banks.get(j).parameters().under("0"));
+                Parameters expert = handles.add(banks.get(j).parameters()).under("0");
                 parts.add(handles.add(change.of(j, expert)));
             }
             Parameters wide = handles.add(partition.concatenate(parts));
@@ -152,7 +152,7 @@ public final class SharedExpertCollapse {
         List<FeedForwardExperts> banks = new ArrayList<>();
         try (Unfinished made = new Unfinished();
                 Unfinished handles = new Unfinished()) {
-            Parameters weights = handles.add(wide.parameters().under("0"));
+            Parameters weights = handles.add(wide.parameters()).under("0");
             List<Parameters> parts = partition.split(weights);
             parts.forEach(handles::add);
             for (Parameters part : parts) {

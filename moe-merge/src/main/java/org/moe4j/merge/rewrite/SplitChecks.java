@@ -2,6 +2,7 @@ package org.moe4j.merge.rewrite;
 
 import java.util.Arrays;
 import java.util.Optional;
+import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.Routing;
@@ -12,6 +13,7 @@ import org.moe4j.core.layer.OutputMerge;
 import org.moe4j.core.layer.Router;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.layer.SharedBranch;
+import org.moe4j.core.parameter.Parameters;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.GatedMerge;
 import org.moe4j.merge.ScaledMerge;
@@ -86,7 +88,25 @@ final class SplitChecks {
                 "experts (those of the layer times parts)");
         Require.count(
                 "inherited", inherited.topK(), (long) router.topK() * parts, "as topK (that of the layer times parts)");
+        requireTokens(layer, inherited);
         requireRouting(layer, parts, inherited, weightOfPart);
+    }
+
+    /** Refuses a router that cannot read the tokens of the layer. */
+    private static void requireTokens(MoeLayer layer, Router inherited) {
+        int width = SameRouter.tokenWidth(layer);
+        if (inherited.tokenWidth().orElse(width) != width) {
+            throw Require.expected(
+                    "inherited.tokenWidth",
+                    width + " (hidden size of the layer)",
+                    inherited.tokenWidth().orElseThrow());
+        }
+        try (Parameters ofRouter = inherited.parameters()) {
+            for (String name : ofRouter.names()) {
+                KernelChecks.owner(
+                        "inherited." + name, ofRouter.get(name), layer.experts().backend());
+            }
+        }
     }
 
     private static void requireRouting(MoeLayer layer, int parts, Router inherited, double weightOfPart) {

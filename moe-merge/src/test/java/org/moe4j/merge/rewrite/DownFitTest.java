@@ -65,6 +65,25 @@ class DownFitTest {
     }
 
     @ParameterizedTest
+    @MethodSource("kinds")
+    void tokensThatAreNotFiniteAreRefused(Activation activation, boolean biases) {
+        GatedMerge merge = GatedMerge.random(2, HIDDEN, SharedScore.SIGMOID, BACKEND, 3);
+        MoeLayer layer = layer(merge, experts(activation, biases, 1, 3, 5));
+        double[] values = new double[60 * HIDDEN];
+        for (double bad : new double[] {Double.NaN, Double.POSITIVE_INFINITY}) {
+            values[2 * HIDDEN + 1] = bad;
+            Matrix tokens = BACKEND.matrix(60, HIDDEN, values);
+            String message = "tokens: expected finite values but was " + bad + " in row 2, column 1";
+            assertThatThrownBy(() -> DownFit.of(layer, tokens))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(message);
+            assertThatThrownBy(() -> Collapsibility.of(layer, tokens))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage(message);
+        }
+    }
+
+    @ParameterizedTest
     @EnumSource(SharedScore.class)
     void gatesThatAreConstantLeaveRounding(SharedScore score) {
         double[] row = score == SharedScore.SIGMOID ? new double[HIDDEN] : new double[] {1, -2, 3, 0.5};

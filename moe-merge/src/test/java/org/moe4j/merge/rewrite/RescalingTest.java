@@ -118,9 +118,8 @@ class RescalingTest {
         for (double factor : new double[] {0, Double.NaN, Double.POSITIVE_INFINITY, 1e-160, -1e160}) {
             assertThatThrownBy(() -> new Rescaling(factor))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessage(
-                            "factor: expected a number whose square and its reciprocal are finite and not 0 but was "
-                                    + factor);
+                    .hasMessage("factor: expected a number whose square and its reciprocal are normal numbers but was "
+                            + factor);
         }
         assertThat(Rescaling.none()).isEqualTo(new Rescaling(1));
     }

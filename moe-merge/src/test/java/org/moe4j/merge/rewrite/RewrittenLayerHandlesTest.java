@@ -18,8 +18,8 @@ import org.moe4j.core.layer.LatentProjections;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.parameter.Initializer;
+import org.moe4j.core.testing.CountingBackend;
 import org.moe4j.merge.ActiveWidths;
-import org.moe4j.merge.CountingBackend;
 import org.moe4j.merge.ScaledMerge;
 
 /** A rewritten layer has handles of its own, and nothing stays behind when it is not made. */
@@ -115,5 +115,27 @@ class RewrittenLayerHandlesTest {
                     .isInstanceOf(IllegalArgumentException.class);
         }
         assertThat(counting.open()).isEqualTo(before);
+    }
+
+    /** The parts behind the one that overflows are already cut then. */
+    @Test
+    void ofASplitThatOverflows() {
+        SoftmaxRouter router = router(2, 1);
+        double[] rows = router.weight().toArray();
+        double[] twice = new double[2 * rows.length];
+        for (int i = 0; i < twice.length; i++) {
+            twice[i] = rows[i / HIDDEN / 2 * HIDDEN + i % HIDDEN];
+        }
+        Initializer huge = Initializer.normal(1e307);
+        ExpertShape shape = new ExpertShape(2, HIDDEN, 2, new Activation.Relu(), false);
+        try (MoeLayer far = MoeLayer.of(router, FeedForwardExperts.random(shape, backend, 1, huge, huge));
+                Matrix repeated = backend.matrix(4, HIDDEN, twice)) {
+            int before = counting.open();
+            SoftmaxRouter inherited = SoftmaxRouter.of(repeated, 2, 0.02);
+            assertThatThrownBy(() -> RoutedExpertSplit.of(far, 2, inherited, 0.01))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith("experts.0.down: expected numbers that stay finite times 100.0 but was ");
+            assertThat(counting.open()).isEqualTo(before);
+        }
     }
 }

@@ -268,6 +268,12 @@ class RoutedExpertSplitTest {
             String hint =
                     "; make it with InheritedRows; on some backends equal rows need router.precision = double to tie";
             refused(layer, 2, two, 0, "weightOfPart: expected a finite number above 0 but was 0.0");
+            refused(
+                    layer,
+                    2,
+                    SoftmaxRouter.of(BACKEND.matrix(8, D + 1, new double[8 * (D + 1)]), 4, 1),
+                    0.5,
+                    "inherited.tokenWidth: expected " + D + " (hidden size of the layer) but was " + (D + 1));
             refused(layer, 3, two, 0.5, "inherited: expected 12 experts (those of the layer times parts) but was 8");
             refused(
                     layer,

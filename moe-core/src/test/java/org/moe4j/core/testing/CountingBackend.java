@@ -1,11 +1,15 @@
-package org.moe4j.merge;
+package org.moe4j.core.testing;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.Projections;
 import org.moe4j.core.reference.ReferenceBackend;
 
 /** The reference backend with a count of the handles that are open, and a kernel call that fails when it is told to. */
@@ -46,22 +50,53 @@ public final class CountingBackend {
         if (method.getName().equals("equals")) {
             return self == arguments[0];
         }
+        if (method.isDefault()) { // made of calls that are counted
+            return InvocationHandler.invokeDefault(self, method, arguments);
+        }
         if (callsLeft-- == 0) {
             throw new Failure();
         }
-        if (method.getName().equals("prepare")) { // its weights are handles of this backend
-            return InvocationHandler.invokeDefault(self, method, arguments);
-        }
         Object[] inner = arguments.clone();
         for (int i = 0; i < inner.length; i++) {
-            inner[i] = inner[i] instanceof Counted counted ? counted.inner : inner[i];
+            inner[i] = inside(inner[i]);
         }
         try {
-            Object result = method.invoke(reference, inner);
-            return result instanceof Matrix matrix ? new Counted(matrix) : result;
+            return counted(method.invoke(reference, inner));
         } catch (InvocationTargetException e) {
             throw e.getCause();
         }
+    }
+
+    private static Object inside(Object argument) {
+        if (argument instanceof Counted counted) {
+            return counted.inner;
+        }
+        if (argument instanceof List<?> list) {
+            return list.stream().map(CountingBackend::inside).toList();
+        }
+        if (argument instanceof Map<?, ?> map) {
+            Map<Object, Object> inner = new LinkedHashMap<>();
+            map.forEach((key, value) -> inner.put(key, inside(value)));
+            return inner;
+        }
+        if (argument instanceof Projections projections) {
+            return new Projections(
+                    projections.gate().map(gate -> (Matrix) inside(gate)), (Matrix) inside(projections.up()));
+        }
+        return argument;
+    }
+
+    private Object counted(Object result) {
+        if (result instanceof Matrix matrix) {
+            return new Counted(matrix);
+        }
+        if (result instanceof List<?> list) {
+            return list.stream().map(this::counted).toList();
+        }
+        if (result instanceof Projections projections) {
+            return new Projections(projections.gate().map(Counted::new), new Counted(projections.up()));
+        }
+        return result;
     }
 
     private final class Counted implements Matrix {
@@ -83,6 +118,11 @@ public final class CountingBackend {
         @Override
         public Matrix share() {
             return new Counted(inner.share());
+        }
+
+        @Override
+        public boolean isBuffer() {
+            return inner.isBuffer();
         }
 
         @Override
