@@ -58,12 +58,12 @@ final class JavaBlocks implements AutoCloseable {
     }
 
     /** The lines that a program prints, each cut into words. */
-    List<List<String>> run(String type) throws ReflectiveOperationException {
+    List<List<String>> run(String type, String... arguments) throws ReflectiveOperationException {
         PrintStream before = System.out;
         ByteArrayOutputStream printed = new ByteArrayOutputStream();
         try {
             System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
-            method(type, "main", String[].class).invoke(null, (Object) new String[0]);
+            method(type, "main", String[].class).invoke(null, (Object) arguments);
         } finally {
             System.setOut(before);
         }

@@ -68,6 +68,22 @@ final class ChangedFixture {
         return with(name, ElementType.F32, Arrays.stream(shape).boxed().toList(), bytes.array());
     }
 
+    /** The matrices of a square tensor of 32 bits, each transposed. */
+    ChangedFixture transposed(String name) {
+        TensorContent tensor = tensors.get(name);
+        int size = Math.toIntExact(tensor.shape().get(tensor.shape().size() - 1));
+        int count = (int) tensor.shape().stream().mapToLong(length -> length).reduce(1, (a, b) -> a * b);
+        ByteBuffer from = ByteBuffer.allocate(4 * count);
+        tensor.source().write(0, count, from);
+        byte[] bytes = new byte[4 * count];
+        for (int i = 0; i < count; i++) {
+            int row = i / size % size;
+            int turned = i - row * size - i % size + i % size * size + row;
+            System.arraycopy(from.array(), 4 * i, bytes, 4 * turned, 4);
+        }
+        return with(name, tensor.type(), tensor.shape(), bytes);
+    }
+
     ChangedFixture without(String... names) {
         for (String name : names) {
             if (tensors.remove(name) == null) {

@@ -28,7 +28,7 @@ record Axis(char letter, Take take) {
         if (trimmed.matches("2[EDLFS]\\.(first|second|even|odd)")) {
             return new Axis(trimmed.charAt(1), Take.valueOf(trimmed.substring(3).toUpperCase(Locale.ROOT)));
         }
-        throw Require.expected("axis", "a letter of [E, D, L, F, S, 1], or as 2F.first", text);
+        throw Require.expected("axis", "a letter of [E, D, L, F, S, 1], or as 2F.first", trimmed);
     }
 
     /** Elements of the axis for a part with so many of its own. */

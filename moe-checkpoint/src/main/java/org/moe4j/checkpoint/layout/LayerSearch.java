@@ -58,13 +58,8 @@ final class LayerSearch {
 
     LayerTensors find(Collection<LayerPart> parts) throws IOException {
         Map<LayerPart, TensorPattern> patterns = choose(parts);
+        requireEnough(patterns.values());
         for (Map.Entry<LayerPart, TensorPattern> entry : patterns.entrySet()) {
-            if (entry.getValue().perExpert() && sizes.experts() > store.names().size()) {
-                throw wrong(
-                        sizes.experts() + " tensors as "
-                                + filled(entry.getValue().name(), 0),
-                        "a checkpoint of " + store.names().size() + " tensors");
-            }
             for (int e = 0; e < tensors(entry.getValue()); e++) {
                 look(entry.getKey(), entry.getValue(), e);
             }
@@ -72,6 +67,16 @@ final class LayerSearch {
         requireAll();
         requireNothingElse();
         return new LayerTensors(store, prefix, layer, sizes, patterns);
+    }
+
+    private void requireEnough(Collection<TensorPattern> patterns) throws IOException {
+        for (TensorPattern pattern : patterns) {
+            if (pattern.perExpert() && sizes.experts() > store.names().size()) {
+                throw wrong(
+                        sizes.experts() + " tensors as " + filled(pattern.name(), 0),
+                        "a checkpoint of " + store.names().size() + " tensors");
+            }
+        }
     }
 
     /** How many tensors of a kind are looked for: a configuration may ask for more experts than one could look for. */

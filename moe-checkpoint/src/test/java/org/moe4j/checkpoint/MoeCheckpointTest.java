@@ -1,0 +1,136 @@
+package org.moe4j.checkpoint;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.checkpoint.layout.Layout;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.core.parameter.Parameters;
+import org.moe4j.core.reference.ReferenceBackend;
+
+class MoeCheckpointTest {
+    private static final Backend BACKEND = ReferenceBackend.instance();
+
+    @TempDir
+    private Path folder;
+
+    static List<String> names() {
+        return Fixture.names();
+    }
+
+    @ParameterizedTest
+    @MethodSource("names")
+    void moeLayersAreThoseOfTheCase(String name) throws IOException {
+        Fixture fixture = Fixture.named(name);
+        List<Integer> expected = new ArrayList<>();
+        fixture.facts().get("moe_layers").forEach(layer -> expected.add(layer.asInt()));
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(fixture.folder())) {
+            assertThat(checkpoint.moeLayers()).containsExactlyElementsOf(expected);
+            assertThat(checkpoint.folder()).isEqualTo(fixture.folder());
+            assertThat(checkpoint.config().name()).endsWith("config.json");
+        }
+    }
+
+    /** With more than ten experts the order of names is not the order of numbers. */
+    @ParameterizedTest
+    @ValueSource(strings = {"deepseek-v3", "gpt-oss-mxfp4", "nemotron-3-latent"})
+    void oneExpertIsThatOfTheLayer(String name) throws IOException {
+        Fixture fixture = Fixture.named(name);
+        int experts = fixture.facts().get("experts").asInt();
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(fixture.folder());
+                MoeLayer layer = checkpoint.layer(fixture.layer(), BACKEND);
+                Parameters all = layer.parameters()) {
+            for (int e = 0; e < experts; e++) {
+                Parameters expected = all.under("experts." + e);
+                try (Parameters expert = checkpoint.expert(fixture.layer(), e, BACKEND)) {
+                    assertThat(expert.names()).containsExactlyElementsOf(expected.names());
+                    for (String part : expert.names()) {
+                        assertThat(expert.get(part).toArray())
+                                .isEqualTo(expected.get(part).toArray());
+                    }
+                }
+            }
+        }
+    }
+
+    /** Another expert's number that is not finite is not looked at. */
+    @Test
+    void oneExpertIsReadAlone() throws IOException {
+        ChangedFixture changed = ChangedFixture.of("olmoe");
+        long inner = changed.config().get("intermediate_size").asLong();
+        long width = changed.config().get("hidden_size").asLong();
+        changed.with("model.layers.1.mlp.experts.3.up_proj.weight", Float.NaN, inner, width)
+                .write(folder);
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder)) {
+            try (Parameters expert = checkpoint.expert(1, 2, BACKEND)) {
+                assertThat(expert.names()).containsExactly("gate", "up", "down");
+            }
+            assertThatThrownBy(() -> checkpoint.expert(1, 3, BACKEND)).hasMessageContaining("experts.3.up_proj.weight");
+        }
+    }
+
+    /** A family of which the library knows nothing: its layout is a file of the user. */
+    @Test
+    void aLayoutOfAUserOpensAnyModel() throws IOException {
+        ChangedFixture.of("olmoe")
+                .config(config -> config.put("model_type", "mine"))
+                .write(folder);
+        assertThatThrownBy(() -> MoeCheckpoint.open(folder)).hasMessageContaining("model_type: expected one of [");
+        try (InputStream olmoe =
+                Objects.requireNonNull(Layout.class.getResourceAsStream("/moe/layout/olmoe.properties"))) {
+            String lines = new String(olmoe.readAllBytes(), StandardCharsets.UTF_8);
+            Path file = Files.writeString(
+                    folder.resolve("mine.properties"), lines.replace("modelTypes = olmoe", "modelTypes = mine"));
+            try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder, Layout.load(file));
+                    MoeLayer layer = checkpoint.layer(1, BACKEND)) {
+                assertThat(layer.router().experts()).isEqualTo(8);
+                assertThat(checkpoint).hasToString("MoeCheckpoint[" + folder + ", mine]");
+            }
+        }
+    }
+
+    /** Neither constant nor factor: weights as they come, and a shared expert beside them. */
+    @Test
+    void defaultsOfOlmoAreThoseOfItsClass() throws IOException {
+        ChangedFixture.of("olmo-hf")
+                .config(config -> {
+                    config.putNull("normalize_expert_weights");
+                    config.put("restore_weight_scale", false);
+                })
+                .write(folder);
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder);
+                MoeLayer layer = checkpoint.layer(1, BACKEND)) {
+            assertThat(checkpoint.preset().section("router").text("renormalization", ""))
+                    .isEqualTo("none");
+            assertThat(checkpoint.preset().section("merge").text("convention", ""))
+                    .isEqualTo("sum");
+            assertThat(layer.shared()).isPresent();
+        }
+        ChangedFixture.of("olmo-hf")
+                .config(config -> {
+                    config.remove("normalize_expert_weights");
+                    config.remove("restore_weight_scale");
+                })
+                .write(folder);
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder)) {
+            assertThat(checkpoint.preset().section("router").text("renormalization", ""))
+                    .isEqualTo("sum");
+            assertThat(checkpoint.preset().section("merge").decimal("routedScale", 0))
+                    .isEqualTo(checkpoint.preset().section("router").integer("topK"));
+        }
+    }
+}
