@@ -29,13 +29,8 @@ final class BalancingCommand implements Callable<Integer> {
     @Option(names = "--quick", description = "One seed instead of three.")
     private boolean quick;
 
-    @Option(
-            names = "--backend",
-            paramLabel = "nd4j|reference",
-            converter = BackendChoice.Converter.class,
-            defaultValue = "nd4j",
-            description = "Where the layers run, in double precision (default: ${DEFAULT-VALUE}).")
-    private BackendChoice backend = BackendChoice.ND4J;
+    @Mixin
+    private PreciseBackend backend = new PreciseBackend();
 
     @Mixin
     private StudyOutput output = new StudyOutput();
@@ -53,13 +48,13 @@ final class BalancingCommand implements Callable<Integer> {
                         BalancingPicture.of(result),
                         BalancingPage.table(result),
                         BalancingPage.verdict(result),
-                        files -> BalancingJson.text(result, files),
+                        root -> BalancingJson.put(result, root),
                         result.shortfall()));
     }
 
     private BalancingResult run(BalancingSettings settings) {
         try (Progress progress = Progress.start(NAME, settings.measurements())) {
-            return BalancingStudy.run(settings, backend.precise(), progress::step);
+            return BalancingStudy.run(settings, backend.chosen(), progress::step);
         }
     }
 }

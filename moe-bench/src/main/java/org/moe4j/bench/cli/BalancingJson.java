@@ -1,13 +1,8 @@
 package org.moe4j.bench.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.util.List;
 import org.moe4j.bench.study.balancing.BalancingResult;
 import org.moe4j.bench.study.balancing.BalancingResult.Point;
 import org.moe4j.bench.study.balancing.BalancingResult.Run;
@@ -16,9 +11,7 @@ import org.moe4j.bench.study.balancing.BalancingResult.Run;
 final class BalancingJson {
     private BalancingJson() {}
 
-    static String text(BalancingResult result, List<Path> files) throws IOException {
-        ObjectNode root = JsonNodeFactory.instance.objectNode();
-        root.put("study", "balancing");
+    static void put(BalancingResult result, ObjectNode root) {
         root.put("backend", result.backend());
         root.put("seeds", result.settings().seeds());
         root.put("steps", result.settings().steps());
@@ -27,11 +20,6 @@ final class BalancingJson {
         result.runs().forEach(run -> runs.add(run(run)));
         root.put("left_imbalance", BalancingResult.LEFT_IMBALANCE);
         root.put("reached", BalancingResult.REACHED);
-        root.put("holds", result.shortfall().isEmpty());
-        root.put("shortfall", result.shortfall().orElse(null));
-        ArrayNode written = root.putArray("files");
-        files.forEach(file -> written.add(file.toString()));
-        return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
     }
 
     private static ObjectNode run(Run run) {

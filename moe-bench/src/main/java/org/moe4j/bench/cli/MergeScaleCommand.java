@@ -64,7 +64,7 @@ final class MergeScaleCommand implements Callable<Integer> {
                         MergeScalePicture.of(result),
                         MergeScalePage.table(result),
                         MergeScalePage.verdict(result),
-                        files -> MergeScaleJson.text(result, files),
+                        root -> MergeScaleJson.put(result, root),
                         result.disagreement()));
     }
 

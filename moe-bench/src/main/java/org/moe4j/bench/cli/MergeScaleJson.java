@@ -1,13 +1,8 @@
 package org.moe4j.bench.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.OptionalDouble;
 import org.moe4j.bench.study.mergescale.MergeScaleResult;
 import org.moe4j.bench.study.mergescale.MergeScaleResult.Row;
@@ -20,10 +15,8 @@ import org.moe4j.merge.ActiveWidths;
 final class MergeScaleJson {
     private MergeScaleJson() {}
 
-    static String text(MergeScaleResult result, List<Path> files) throws IOException {
+    static void put(MergeScaleResult result, ObjectNode root) {
         MergeScaleSettings settings = result.settings();
-        ObjectNode root = JsonNodeFactory.instance.objectNode();
-        root.put("study", "merge-scale");
         root.set(
                 "forward",
                 half(settings.forward(), settings.forwardSeeds(), settings.forwardTokens(), result.forwardBackend()));
@@ -40,9 +33,6 @@ final class MergeScaleJson {
         root.put("exact_tolerance", MergeScaleResult.EXACT_TOLERANCE);
         root.put("agrees", result.disagreement().isEmpty());
         root.put("disagreement", result.disagreement().orElse(null));
-        ArrayNode written = root.putArray("files");
-        files.forEach(file -> written.add(file.toString()));
-        return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
     }
 
     private static ObjectNode half(Preset preset, int seeds, int tokens, String backend) {

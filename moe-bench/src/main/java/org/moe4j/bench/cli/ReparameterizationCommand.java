@@ -30,13 +30,8 @@ final class ReparameterizationCommand implements Callable<Integer> {
     @Option(names = "--quick", description = "A fifth of the steps.")
     private boolean quick;
 
-    @Option(
-            names = "--backend",
-            paramLabel = "nd4j|reference",
-            converter = BackendChoice.Converter.class,
-            defaultValue = "nd4j",
-            description = "Where the layers run, in double precision (default: ${DEFAULT-VALUE}).")
-    private BackendChoice backend = BackendChoice.ND4J;
+    @Mixin
+    private PreciseBackend backend = new PreciseBackend();
 
     @Mixin
     private StudyOutput output = new StudyOutput();
@@ -55,13 +50,13 @@ final class ReparameterizationCommand implements Callable<Integer> {
                         ReparameterizationPicture.of(result),
                         ReparameterizationPage.table(result),
                         ReparameterizationPage.verdict(result),
-                        files -> ReparameterizationJson.text(result, files),
+                        root -> ReparameterizationJson.put(result, root),
                         result.shortfall()));
     }
 
     private ReparameterizationResult run(ReparameterizationSettings settings) {
         try (Progress progress = Progress.start(NAME, settings.progress())) {
-            return ReparameterizationStudy.run(settings, backend.precise(), progress::step);
+            return ReparameterizationStudy.run(settings, backend.chosen(), progress::step);
         }
     }
 }

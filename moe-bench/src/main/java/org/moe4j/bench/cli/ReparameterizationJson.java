@@ -1,13 +1,8 @@
 package org.moe4j.bench.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.util.List;
 import org.moe4j.bench.study.reparameterization.ReparameterizationResult;
 import org.moe4j.bench.study.reparameterization.ReparameterizationResult.Line;
 import org.moe4j.bench.study.reparameterization.ReparameterizationResult.Point;
@@ -17,9 +12,7 @@ import org.moe4j.bench.study.reparameterization.ReparameterizationResult.Run;
 final class ReparameterizationJson {
     private ReparameterizationJson() {}
 
-    static String text(ReparameterizationResult result, List<Path> files) throws IOException {
-        ObjectNode root = JsonNodeFactory.instance.objectNode();
-        root.put("study", "reparameterization");
+    static void put(ReparameterizationResult result, ObjectNode root) {
         root.put("backend", result.backend());
         root.put("steps", result.settings().steps());
         root.put("tokens", result.settings().tokens());
@@ -28,11 +21,6 @@ final class ReparameterizationJson {
         result.runs().forEach(run -> runs.add(run(run)));
         root.put("follows", ReparameterizationResult.FOLLOWS);
         root.put("parts", ReparameterizationResult.PARTS);
-        root.put("holds", result.shortfall().isEmpty());
-        root.put("shortfall", result.shortfall().orElse(null));
-        ArrayNode written = root.putArray("files");
-        files.forEach(file -> written.add(file.toString()));
-        return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
     }
 
     private static ObjectNode run(Run run) {

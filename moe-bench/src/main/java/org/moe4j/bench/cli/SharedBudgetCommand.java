@@ -32,13 +32,8 @@ final class SharedBudgetCommand implements Callable<Integer> {
     @Option(names = "--quick", description = "One seed instead of five.")
     private boolean quick;
 
-    @Option(
-            names = "--backend",
-            paramLabel = "nd4j|reference",
-            converter = BackendChoice.Converter.class,
-            defaultValue = "nd4j",
-            description = "Where the layers run, in double precision (default: ${DEFAULT-VALUE}).")
-    private BackendChoice backend = BackendChoice.ND4J;
+    @Mixin
+    private PreciseBackend backend = new PreciseBackend();
 
     @Mixin
     private StudyOutput output = new StudyOutput();
@@ -46,7 +41,7 @@ final class SharedBudgetCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         OutputFolder folder = output.open();
-        Backend precise = backend.precise();
+        Backend precise = backend.chosen();
         BudgetResult result = run(quick ? BudgetSettings.quick() : BudgetSettings.full(), precise);
         PathTimes times = PathTimes.measure(precise);
         return output.report(
@@ -58,7 +53,7 @@ final class SharedBudgetCommand implements Callable<Integer> {
                         BudgetPicture.of(result),
                         BudgetPage.table(result),
                         BudgetPage.below(result, times),
-                        files -> SharedBudgetJson.text(result, times, files),
+                        root -> SharedBudgetJson.put(result, times, root),
                         result.shortfall()));
     }
 

@@ -1,13 +1,8 @@
 package org.moe4j.bench.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.util.List;
 import org.moe4j.bench.study.budget.Budget.Paths;
 import org.moe4j.bench.study.budget.BudgetResult;
 import org.moe4j.bench.study.budget.BudgetResult.Point;
@@ -21,9 +16,7 @@ import org.moe4j.bench.study.budget.StartScale;
 final class SharedBudgetJson {
     private SharedBudgetJson() {}
 
-    static String text(BudgetResult result, PathTimes times, List<Path> files) throws IOException {
-        ObjectNode root = JsonNodeFactory.instance.objectNode();
-        root.put("study", "shared-budget");
+    static void put(BudgetResult result, PathTimes times, ObjectNode root) {
         root.put("backend", result.backend());
         root.put("seeds", result.settings().seeds());
         root.put("steps", result.settings().steps());
@@ -40,11 +33,6 @@ final class SharedBudgetJson {
         timed.put("times_the_widths", PathTimes.FACTOR);
         ArrayNode variants = timed.putArray("variants");
         times.times().forEach(of -> variants.add(times(of)));
-        root.put("holds", result.shortfall().isEmpty());
-        root.put("shortfall", result.shortfall().orElse(null));
-        ArrayNode written = root.putArray("files");
-        files.forEach(file -> written.add(file.toString()));
-        return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
     }
 
     private static ObjectNode run(Run run) {

@@ -59,7 +59,7 @@ final class SharedCollapseCommand implements Callable<Integer> {
                         CollapsePicture.of(result),
                         CollapsePage.table(result),
                         CollapsePage.verdict(result),
-                        files -> SharedCollapseJson.text(result, files),
+                        root -> SharedCollapseJson.put(result, root),
                         result.shortfall()));
     }
 

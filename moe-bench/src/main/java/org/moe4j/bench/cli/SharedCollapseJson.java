@@ -1,13 +1,8 @@
 package org.moe4j.bench.cli;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
-import java.nio.file.Path;
-import java.util.List;
 import java.util.OptionalDouble;
 import org.moe4j.bench.study.collapse.Claim;
 import org.moe4j.bench.study.collapse.CollapseResult;
@@ -19,9 +14,7 @@ import org.moe4j.bench.study.collapse.Trajectory;
 final class SharedCollapseJson {
     private SharedCollapseJson() {}
 
-    static String text(CollapseResult result, List<Path> files) throws IOException {
-        ObjectNode root = JsonNodeFactory.instance.objectNode();
-        root.put("study", "shared-collapse");
+    static void put(CollapseResult result, ObjectNode root) {
         root.put("steps", result.settings().steps());
         root.put("held_out_tokens", result.settings().heldOut());
         ArrayNode claims = root.putArray("claims");
@@ -33,11 +26,6 @@ final class SharedCollapseJson {
         root.put("trained_on", result.trainedOn());
         ArrayNode trainings = root.putArray("trainings");
         result.trajectories().forEach(trajectory -> trainings.add(training(trajectory)));
-        root.put("holds", result.shortfall().isEmpty());
-        root.put("shortfall", result.shortfall().orElse(null));
-        ArrayNode written = root.putArray("files");
-        files.forEach(file -> written.add(file.toString()));
-        return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
     }
 
     private static ObjectNode claim(Claim claim) {

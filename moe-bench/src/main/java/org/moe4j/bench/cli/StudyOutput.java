@@ -1,5 +1,10 @@
 package org.moe4j.bench.cli;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -29,9 +34,9 @@ final class StudyOutput {
     @Option(names = "--json", description = "Print the same facts as one JSON object instead of the table.")
     private boolean json;
 
-    /** The facts as JSON, once the files are written. */
+    /** The facts as JSON, beside what all studies say: their name, whether what they show holds, and the files. */
     interface Facts {
-        String text(List<Path> files) throws IOException;
+        void put(ObjectNode root);
     }
 
     /**
@@ -42,7 +47,7 @@ final class StudyOutput {
      * @param picture as a figure
      * @param table what is printed
      * @param verdict what is printed below it
-     * @param json the same facts as one JSON object that names the files
+     * @param json the same facts as members of a JSON object
      * @param shortfall where its numbers are not what they have to be
      */
     record Report(
@@ -72,7 +77,7 @@ final class StudyOutput {
         List<Path> files = write(folder, name, report);
         PrintWriter writer = spec.commandLine().getOut();
         if (json) {
-            writer.println(report.json().text(files));
+            writer.println(json(name, report, files));
         } else {
             writer.print(report.table().aligned());
             writer.println();
@@ -84,6 +89,17 @@ final class StudyOutput {
             throw new StudyFellShort(report.shortfall().get());
         }
         return 0;
+    }
+
+    private static String json(String name, Report report, List<Path> files) throws IOException {
+        ObjectNode root = JsonNodeFactory.instance.objectNode();
+        root.put("study", name);
+        report.json().put(root);
+        root.put("holds", report.shortfall().isEmpty());
+        root.put("shortfall", report.shortfall().orElse(null));
+        ArrayNode written = root.putArray("files");
+        files.forEach(file -> written.add(file.toString()));
+        return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
     }
 
     private static List<Path> write(OutputFolder folder, String name, Report report) throws IOException {
