@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MergePass;
 import org.moe4j.core.layer.MergePass.BranchGradients;
-import org.moe4j.core.testing.CountingBackend;
+import org.moe4j.core.testing.standin.CountingBackend;
 
 /** A merge whose kernels fail leaves no handle open, wherever that happens. */
 class FailingKernelTest {

@@ -19,7 +19,7 @@ import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.layer.MergePass;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
-import org.moe4j.core.testing.ForeignMatrix;
+import org.moe4j.core.testing.standin.ForeignMatrix;
 
 /** What a gated merge takes and refuses, and its parameters. */
 class GatedMergeFitTest {

@@ -22,7 +22,7 @@ import org.moe4j.core.layer.MergePass.BranchGradients;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
-import org.moe4j.core.testing.ForeignMatrix;
+import org.moe4j.core.testing.standin.ForeignMatrix;
 
 class ScaledMergeTest {
     private static final Backend BACKEND = ReferenceBackend.instance();

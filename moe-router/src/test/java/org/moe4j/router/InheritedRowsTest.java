@@ -16,7 +16,7 @@ import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.dispatch.RowLimit;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.reference.ReferenceBackend;
-import org.moe4j.core.testing.CountingBackend;
+import org.moe4j.core.testing.standin.CountingBackend;
 import org.moe4j.router.ExpertSelection.GroupLimited;
 import org.moe4j.router.Renormalization.EpsilonPlace;
 import org.moe4j.router.loss.ZLoss;

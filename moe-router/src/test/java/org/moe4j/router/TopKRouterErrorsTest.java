@@ -15,7 +15,7 @@ import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.layer.RowMask;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
-import org.moe4j.core.testing.ForeignMatrix;
+import org.moe4j.core.testing.standin.ForeignMatrix;
 
 class TopKRouterErrorsTest {
     private static final ReferenceBackend BACKEND = ReferenceBackend.instance();

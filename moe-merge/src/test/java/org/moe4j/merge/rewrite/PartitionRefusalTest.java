@@ -12,7 +12,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.testing.Cases;
-import org.moe4j.core.testing.ForeignMatrix;
+import org.moe4j.core.testing.standin.ForeignMatrix;
 
 class PartitionRefusalTest {
     private static final Cases CASES = new Cases(1);

@@ -13,7 +13,7 @@ import org.moe4j.core.backend.Activation.SwiGlu;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.parameter.Parameters;
-import org.moe4j.core.testing.CountingBackend;
+import org.moe4j.core.testing.standin.CountingBackend;
 
 /** What a rewrite makes belongs to its caller, and nothing stays behind when it fails half way. */
 class RewriteHandlesTest {

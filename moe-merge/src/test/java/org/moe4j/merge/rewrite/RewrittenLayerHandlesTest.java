@@ -18,7 +18,7 @@ import org.moe4j.core.layer.LatentProjections;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.parameter.Initializer;
-import org.moe4j.core.testing.CountingBackend;
+import org.moe4j.core.testing.standin.CountingBackend;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.ScaledMerge;
 

@@ -16,7 +16,7 @@ import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.expert.SwiGluWeights;
 import org.moe4j.core.reference.ReferenceBackend;
-import org.moe4j.core.testing.ForeignMatrix;
+import org.moe4j.core.testing.standin.ForeignMatrix;
 
 class SharedExpertCollapseTest {
     private static final Backend BACKEND = ReferenceBackend.instance();

@@ -1,4 +1,4 @@
-package org.moe4j.core.testing;
+package org.moe4j.core.testing.standin;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
