@@ -49,7 +49,7 @@ class ConfigErrorsTest {
     @Test
     void anAbsentKeyWithoutDefaultIsNamed() throws IOException {
         refuses(
-                "deepseek-v3",
+                "deepseek-v2",
                 config -> config.remove("num_experts_per_tok"),
                 "num_experts_per_tok: expected a value but was absent");
     }
@@ -107,9 +107,9 @@ class ConfigErrorsTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "num_experts | eight | num_experts (experts.count): expected a whole number but was eight",
-                "num_experts | 8.0 | num_experts (experts.count): expected a whole number but was 8.0",
-                "num_experts | 0 | num_experts (experts.count): expected at least 1 but was 0",
+                "num_experts | eight | num_experts or num_local_experts (experts.count): expected a whole number but was eight",
+                "num_experts | 8.0 | num_experts or num_local_experts (experts.count): expected a whole number but was 8.0",
+                "num_experts | 0 | num_experts or num_local_experts (experts.count): expected at least 1 but was 0",
                 "num_experts_per_tok | 9 | num_experts_per_tok (router.topK): expected 1..8 (experts) but was 9",
                 "hidden_size | -1 | hidden_size (experts.hiddenSize): expected at least 1 but was -1",
                 "num_hidden_layers | many | num_hidden_layers: expected a whole number in 0..100000 but was many",
@@ -121,6 +121,20 @@ class ConfigErrorsTest {
         assertThat(ChangedFixture.of("olmoe").config().get("num_experts").asInt())
                 .isEqualTo(8);
         refuses("olmoe", config -> config.put(key, value), message);
+    }
+
+    @Test
+    void twoNamesOfOneSettingAgree() throws IOException {
+        refuses(
+                "olmoe",
+                config -> config.put("num_local_experts", 7),
+                "num_experts or num_local_experts: expected one value but was 8 and 7");
+        ChangedFixture.of("olmoe")
+                .config(config -> config.put("num_local_experts", 8))
+                .write(folder);
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder)) {
+            assertThat(checkpoint.preset().section("experts").integer("count")).isEqualTo(8);
+        }
     }
 
     @Test
@@ -145,7 +159,7 @@ class ConfigErrorsTest {
         refuses(
                 "nemotron-3-nano",
                 config -> config.put("hybrid_override_pattern", "ME"),
-                "hybrid_override_pattern or layers_block_type: expected " + layers
+                "layers_block_type or layer_types or hybrid_override_pattern: expected " + layers
                         + " kinds (num_hidden_layers) but was 2");
     }
 

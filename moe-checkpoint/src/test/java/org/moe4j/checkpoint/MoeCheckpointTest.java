@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -16,10 +17,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.checkpoint.config.ModelConfig;
 import org.moe4j.checkpoint.layout.Layout;
+import org.moe4j.checkpoint.safetensors.ElementType;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.parameter.Parameters;
+import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
 
 class MoeCheckpointTest {
@@ -131,6 +136,62 @@ class MoeCheckpointTest {
                     .isEqualTo("sum");
             assertThat(checkpoint.preset().section("merge").decimal("routedScale", 0))
                     .isEqualTo(checkpoint.preset().section("router").integer("topK"));
+        }
+    }
+
+    /** Newer configurations of Nemotron leave the number of layers to the list of their kinds, which counts before the letters. */
+    @Test
+    void layersAreAsManyAsTheirKinds() throws IOException {
+        ChangedFixture.of("nemotron-3-nano")
+                .config(config -> {
+                    config.remove("num_hidden_layers");
+                    config.putArray("layers_block_type")
+                            .add("full_attention")
+                            .add("moe")
+                            .add("linear_attention");
+                })
+                .write(folder);
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder)) {
+            assertThat(checkpoint.moeLayers()).containsExactly(1);
+        }
+    }
+
+    /** A model that is all default is the released one of its class. */
+    @Test
+    void defaultsOfDeepSeekV3AreThoseOfItsClass() throws IOException {
+        ModelConfig config = ModelConfig.parse("config.json", "{\"model_type\": \"deepseek_v3\"}");
+        Layout layout = Layout.of(config);
+        assertThat(layout.moeLayers(config)).hasSize(58).startsWith(3);
+        assertThat(ExpertShape.routed(layout.preset(config)))
+                .isEqualTo(ExpertShape.routed(Preset.named("deepseek-v3")));
+        assertThat(ExpertShape.shared(layout.preset(config)))
+                .isEqualTo(ExpertShape.shared(Preset.named("deepseek-v3")));
+        ModelConfig alone =
+                ModelConfig.parse("config.json", "{\"model_type\": \"deepseek_v3\", \"n_shared_experts\": null}");
+        assertThat(ExpertShape.shared(Layout.of(alone).preset(alone))).isEmpty();
+    }
+
+    /** Releases of Qwen in FP8: one scale, here of 16 bits, for each block of 128 × 128. 0x38 is 1, 0xC4 is −3. */
+    @ParameterizedTest
+    @ValueSource(strings = {"qwen2-moe", "qwen3-next"})
+    void eightBitsAreReadWhereverExpertsStandAlone(String name) throws IOException {
+        Fixture fixture = Fixture.named(name);
+        String up = "model.layers." + fixture.layer() + ".mlp.experts.1.up_proj.weight";
+        ChangedFixture changed = ChangedFixture.of(name);
+        int inner = changed.config().get("moe_intermediate_size").asInt();
+        int width = changed.config().get("hidden_size").asInt();
+        byte[] bytes = new byte[inner * width];
+        Arrays.fill(bytes, (byte) 0x38);
+        bytes[1] = (byte) 0xC4;
+        changed.with(up, ElementType.F8_E4M3, List.of((long) inner, (long) width), bytes);
+        changed.with(up + "_scale_inv", ElementType.BF16, List.of(1L, 1L), new byte[] {0, 0x3F});
+        changed.write(folder);
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder);
+                Parameters expert = checkpoint.expert(fixture.layer(), 1, BACKEND)) {
+            double[] expected = new double[inner * width];
+            Arrays.fill(expected, 0.5);
+            expected[1] = -1.5;
+            assertThat(expert.get("up").toArray()).isEqualTo(expected);
         }
     }
 }

@@ -14,7 +14,7 @@ import org.moe4j.core.internal.Require;
  * <pre>
  * 'text'                         this very text
  * key                            the value of a key, which has to be there
- * key, other                     of the first of these keys that is there
+ * key, other                     of the first of these keys that is there; two different values are refused, unless of lists
  * key | text                     this text when no key is there; null is refused unless the text is none, absent or a list
  * key | none                     no setting when no key is there
  * … -&gt; from: to, *: to           other words for the values, also for null; others are refused unless there is a star
@@ -155,11 +155,7 @@ public sealed interface ConfigRule {
 
         @Override
         public Optional<String> apply(ModelConfig config) {
-            String value = keys.stream()
-                    .map(config::text)
-                    .flatMap(Optional::stream)
-                    .findFirst()
-                    .orElseGet(() -> withoutValue(config));
+            String value = valueOf(config).orElseGet(() -> withoutValue(config));
             if (value.equals(NONE)) {
                 return Optional.empty();
             }
@@ -171,6 +167,22 @@ public sealed interface ConfigRule {
                 throw config.wrong(key(), "one of " + words.keySet(), value);
             }
             return Optional.of(word);
+        }
+
+        /** The value of the first key that has one; two names of one setting have to agree. */
+        private Optional<String> valueOf(ModelConfig config) {
+            List<String> values =
+                    keys.stream().map(config::text).flatMap(Optional::stream).toList();
+            boolean agree = values.stream().allMatch(value -> value.equals(values.get(0)) || isList(values));
+            if (!agree) {
+                throw config.wrong(key(), "one value", String.join(" and ", values));
+            }
+            return values.stream().findFirst();
+        }
+
+        /** Whether one of the values is a list, which may say the same as a word. */
+        private static boolean isList(List<String> values) {
+            return values.stream().anyMatch(value -> value.startsWith("["));
         }
 
         /** What a key without a value means: an absent key has its default, and null only where the rule allows for it. */

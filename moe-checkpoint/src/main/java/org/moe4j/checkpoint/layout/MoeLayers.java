@@ -32,12 +32,12 @@ final class MoeLayers {
      * {@code kind}.
      */
     SortedSet<Integer> all() {
-        int count = number("layers.count", 0, 0);
+        Optional<List<String>> kinds = text("layers.pattern").map(this::kinds);
+        int count = number("layers.count", kinds.map(List::size).orElse(0), 0);
         int from = number("layers.from", 0, 0);
         int step = number("layers.step", 1, 1);
         int every = number("layers.every", 1, 1);
         Set<Integer> except = numbers("layers.except");
-        Optional<List<String>> kinds = text("layers.pattern").map(this::kinds);
         List<String> wanted = List.of(text("layers.kind").orElse("").split(", ", -1));
         if (kinds.isPresent() && kinds.get().size() != count) {
             throw config.wrong(

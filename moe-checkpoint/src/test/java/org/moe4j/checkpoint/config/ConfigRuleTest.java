@@ -68,6 +68,14 @@ class ConfigRuleTest {
     }
 
     @Test
+    void twoNamesOfOneSettingAgree() {
+        assertThatThrownBy(() -> ConfigRule.parse("experts, p").apply(config()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("config.json: experts or p: expected one value but was 8 and 2.0");
+        assertThat(ConfigRule.parse("list, kind").apply(config())).contains("[1,2]");
+    }
+
+    @Test
     void anAbsentKeyIsNamed() {
         assertThatThrownBy(() -> ConfigRule.parse("absent, missing").apply(config()))
                 .isInstanceOf(IllegalArgumentException.class)
