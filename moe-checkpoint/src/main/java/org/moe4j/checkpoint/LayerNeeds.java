@@ -21,9 +21,16 @@ import org.moe4j.router.RouterConfig;
  * @param parts all it has to have
  * @param sizes of these
  */
-record LayerNeeds(Preset preset, Set<LayerPart> parts, Sizes sizes) {
-    /** What a configuration asks for; a refusal names it. */
-    static LayerNeeds of(Layout layout, ModelConfig config) {
+public record LayerNeeds(Preset preset, Set<LayerPart> parts, Sizes sizes) {
+    /**
+     * What the MoE layers of a model consist of.
+     *
+     * @param layout of the family
+     * @param config of the model
+     * @return parts and sizes
+     * @throws IllegalArgumentException for settings that do not go together; it names the configuration
+     */
+    public static LayerNeeds of(Layout layout, ModelConfig config) {
         try {
             return of(layout.preset(config));
         } catch (IllegalArgumentException refused) {

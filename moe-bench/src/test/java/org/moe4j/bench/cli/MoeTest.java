@@ -45,7 +45,7 @@ final class MoeTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "study ", "study merge-scale ", "study shared-collapse ", "bench "})
+    @ValueSource(strings = {"", "study ", "study merge-scale ", "study shared-collapse ", "inspect ", "bench "})
     void everyCommandHasHelp(String command) {
         Outcome help = moe((command + "--help").split(" "));
         assertThat(help.status()).isZero();

@@ -123,7 +123,7 @@ public final class Layout {
      *
      * @return alternatives, of which a checkpoint has one
      */
-    List<String> prefixes() {
+    public List<String> prefixes() {
         return lines.listOf("prefixes");
     }
 
@@ -132,9 +132,41 @@ public final class Layout {
         return rules.tensors(part);
     }
 
-    /** What the names of all tensors of a layer begin with; every tensor there has to be a part's. */
-    List<String> covers() {
+    /**
+     * Which parts of an MoE layer tensors hold, by their names.
+     *
+     * @return patterns for the tensors and for their scales, without the norms of the block
+     */
+    public NamePatterns<StoredPart> partNames() {
+        NamePatterns<StoredPart> names = new NamePatterns<>(prefixes());
+        for (LayerPart part : LayerPart.values()) {
+            if (part.whose() != LayerPart.Whose.BLOCK) {
+                for (TensorPattern pattern : tensors(part)) {
+                    boolean pairs = pattern.encoding() == TensorPattern.Encoding.MXFP4;
+                    names.add(pattern.name(), new StoredPart(part, pairs ? 2 : 1));
+                    pattern.scales().ifPresent(scales -> names.add(scales, new StoredPart(part, 0)));
+                }
+            }
+        }
+        return names;
+    }
+
+    /**
+     * What the names of all tensors of an MoE layer begin with; every tensor there has to be a part's.
+     *
+     * @return beginnings with {@code {prefix}} and {@code {layer}}
+     */
+    public List<String> covers() {
         return lines.listOf("covers");
+    }
+
+    /**
+     * The lines about the census of a model, whose notation is the census's own.
+     *
+     * @return values by what follows {@code census.} in their keys
+     */
+    public SortedMap<String, String> censusLines() {
+        return lines.below("census.");
     }
 
     /**
@@ -207,6 +239,17 @@ public final class Layout {
      */
     public SortedSet<Integer> moeLayers(ModelConfig config) {
         return new MoeLayers(rules, config).all();
+    }
+
+    /**
+     * How many layers there are, MoE layers and others.
+     *
+     * @param config of a model of this family
+     * @return their number, without layers that only predict further tokens
+     * @throws IllegalArgumentException when the key is absent or has a wrong value
+     */
+    public int layerCount(ModelConfig config) {
+        return new MoeLayers(rules, config).count();
     }
 
     /**

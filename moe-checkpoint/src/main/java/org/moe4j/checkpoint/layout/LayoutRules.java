@@ -64,6 +64,8 @@ final class LayoutRules {
             tensors.put(part, patterns(line));
         } else if (section.equals("check")) {
             checks.put(key, check(key, line));
+        } else if (section.equals("census")) {
+            return; // read where the census is made
         } else if (SECTIONS.contains(section) || RULES.contains(key) || isCondition(key)) {
             rules.put(key, ConfigRule.parse(line));
         } else if (!HEAD.contains(key)) {

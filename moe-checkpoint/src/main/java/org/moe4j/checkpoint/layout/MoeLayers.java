@@ -26,6 +26,12 @@ final class MoeLayers {
         this.config = config;
     }
 
+    /** How many layers there are, of any kind. */
+    int count() {
+        Optional<List<String>> kinds = text("layers.pattern").map(this::kinds);
+        return number("layers.count", kinds.map(List::size).orElse(0), 0);
+    }
+
     /**
      * Layer i is an MoE layer when all of these hold that the layout has a line for: {@code i ≥ from}, {@code (i + 1) % step = 0},
      * {@code i % every = 0}, i is not in the list {@code except}, kind i of {@code pattern} is one of
@@ -33,7 +39,7 @@ final class MoeLayers {
      */
     SortedSet<Integer> all() {
         Optional<List<String>> kinds = text("layers.pattern").map(this::kinds);
-        int count = number("layers.count", kinds.map(List::size).orElse(0), 0);
+        int count = count();
         int from = number("layers.from", 0, 0);
         int step = number("layers.step", 1, 1);
         int every = number("layers.every", 1, 1);

@@ -10,6 +10,16 @@ package org.moe4j.checkpoint.layout;
  * @param sharedWidth S, 0 without a shared expert
  */
 public record Sizes(int experts, int tokenWidth, int latentSize, int intermediateSize, int sharedWidth) {
+    /**
+     * Numbers in the matrix of a part; of one expert, where each expert has one.
+     *
+     * @param part any
+     * @return rows times columns
+     */
+    public long elements(LayerPart part) {
+        return (long) of(part.rows(), part) * of(part.columns(), part);
+    }
+
     /** The name of a letter in the tensors of a part, as in presets. */
     static String name(char letter, LayerPart part) {
         return switch (letter) {

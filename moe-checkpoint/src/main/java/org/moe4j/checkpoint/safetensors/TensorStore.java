@@ -66,6 +66,16 @@ public final class TensorStore implements AutoCloseable {
     }
 
     /**
+     * Whether a folder has tensors.
+     *
+     * @param folder may be anything
+     * @return whether there is an index or a single file
+     */
+    public static boolean isIn(Path folder) {
+        return Files.exists(folder.resolve(INDEX)) || Files.exists(folder.resolve(SINGLE));
+    }
+
+    /**
      * The folder.
      *
      * @return as given

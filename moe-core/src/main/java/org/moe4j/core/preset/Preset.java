@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.util.Collections;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -133,6 +134,21 @@ public final class Preset {
      */
     public SortedSet<String> chosen() {
         return chosen;
+    }
+
+    /**
+     * All settings.
+     *
+     * @return values by keys with their section, as {@code router.topK}; unmodifiable
+     */
+    public SortedMap<String, String> settings() {
+        SortedMap<String, String> settings = new TreeMap<>();
+        for (String key : values.keys()) {
+            if (key.contains(".")) {
+                settings.put(key, values.required(key));
+            }
+        }
+        return Collections.unmodifiableSortedMap(settings);
     }
 
     /**

@@ -52,6 +52,12 @@ class PresetTest {
     }
 
     @Test
+    void settingsAreTheKeysOfSections() throws IOException {
+        assertThat(load("router.topK = 2", "experts.count = 4", "note = x").settings())
+                .hasToString("{experts.count=4, router.topK=2}");
+    }
+
+    @Test
     void everyFileNamesItsSource() {
         for (String name : Preset.names()) {
             assertThat(Preset.named(name).name()).isNotBlank();

@@ -1,0 +1,208 @@
+package org.moe4j.bench.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.OptionalLong;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+final class InspectCommandTest {
+    private static final Path RESOURCES = Path.of("..", "moe-checkpoint", "src", "test", "resources");
+
+    @TempDir
+    Path temporary;
+
+    /** What a command left behind. */
+    private record Outcome(int status, String out, String err) {}
+
+    private static Outcome inspect(String... arguments) {
+        StringWriter out = new StringWriter();
+        StringWriter err = new StringWriter();
+        CommandLine commandLine = Moe.commandLine();
+        commandLine.setOut(new PrintWriter(out));
+        commandLine.setErr(new PrintWriter(err));
+        String[] all = new String[arguments.length + 1];
+        all[0] = "inspect";
+        System.arraycopy(arguments, 0, all, 1, arguments.length);
+        int status = Moe.execute(commandLine, all);
+        return new Outcome(status, out.toString(), err.toString());
+    }
+
+    private static String text(String path) {
+        Outcome outcome = inspect(RESOURCES.resolve(path).toString());
+        assertThat(outcome.err()).isEmpty();
+        assertThat(outcome.status()).isZero();
+        return outcome.out();
+    }
+
+    private static JsonNode json(String path) throws IOException {
+        Outcome outcome = inspect(RESOURCES.resolve(path).toString(), "--json");
+        assertThat(outcome.status()).isZero();
+        return new ObjectMapper().readTree(outcome.out());
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "olmoe-1b-7b, 6919161856, 1178994688, 1282017280",
+        "mixtral-8x7b, 46702792704, 12748853248, 12879925248",
+        "qwen3-30b-a3b, 30532122624, 3041867776, 3353032704",
+        "deepseek-v3, 671026419200, 36625618432, 37552297472"
+    })
+    void publishedCountsAreInTableAndJson(String model, long all, long without, long with) throws IOException {
+        String path = "released/" + model + ".json";
+        JsonNode census = json(path).get("census");
+        assertThat(census.get("parameters").asLong()).isEqualTo(all);
+        assertThat(census.get("active_without_embedding").asLong()).isEqualTo(without);
+        assertThat(census.get("active_with_embedding").asLong()).isEqualTo(with);
+        assertThat(census.get("from").asText()).isEqualTo("config");
+        assertThat(text(path))
+                .contains(String.format(Locale.ROOT, "%,d", all))
+                .contains(String.format(
+                        Locale.ROOT,
+                        "active per token: %,d without the embedding lookup, %,d with it",
+                        without,
+                        with));
+    }
+
+    @Test
+    void olmoeIsDescribedLineByLine() {
+        assertThat(text("released/olmoe-1b-7b.json").lines())
+                .contains("layers 16: MoE 0–15; others none", "E 64, K 8, D 2048, F 1024, shared width 0")
+                .anyMatch(line -> line.matches("router\\.renormalization +none"))
+                .anyMatch(line -> line.matches("routed_experts +6,442,450,944 +93\\.1 % +805,306,368 +12\\.00 GiB"))
+                .anyMatch(line -> line.matches("router +2,097,152 +0\\.0 % +2,097,152 +4\\.00 MiB"))
+                .anyMatch(line -> line.matches("all +6,919,161,856 +100\\.0 % .* 12\\.89 GiB"))
+                .contains("counted by config.json; bytes as bfloat16")
+                .anyMatch(line -> line.matches("equal +0\\.1250 +0\\.0020 .*"));
+    }
+
+    @Test
+    void everyNumberOfTheTablesIsInTheJson() throws IOException {
+        String text = text("fixtures/deepseek-v3");
+        JsonNode root = json("fixtures/deepseek-v3");
+        root.get("settings").fields().forEachRemaining(setting -> assertThat(text)
+                .containsPattern("(?m)^" + setting.getKey() + " +" + setting.getValue().asText() + "$"));
+        for (JsonNode role : root.get("census").get("roles")) {
+            assertThat(text)
+                    .containsPattern("(?m)^" + role.get("role").asText() + " +"
+                            + String.format(Locale.ROOT, "%,d", role.get("parameters").asLong()) + " .* "
+                            + String.format(Locale.ROOT, "%,d", role.get("active").asLong()) + " ");
+        }
+        for (String logits : List.of("uniform", "normal")) {
+            JsonNode prediction = root.get("merge").get(logits);
+            assertThat(text)
+                    .containsPattern(String.format(
+                            Locale.ROOT,
+                            "%.4f +%.4f +%.4f +%.4f +%.4f +%.4f",
+                            prediction.get("sum_p").asDouble(),
+                            prediction.get("sum_p_squared").asDouble(),
+                            prediction.get("weighted_mean").asDouble(),
+                            prediction.get("variance_ratio").asDouble(),
+                            prediction.get("rms_ratio").asDouble(),
+                            prediction.get("cosine").asDouble()));
+        }
+        assertThat(root.get("layers").get("moe").toString()).isEqualTo("[1]");
+        assertThat(text).contains("MoE 1; others 0");
+        assertThat(text).contains("seed " + root.get("merge").get("normal").get("seed").asLong());
+    }
+
+    /** The stand-ins that the miniature checkpoint has for attention are found not to be what its configuration says. */
+    @Test
+    void filesAreCountedAndComparedWithTheConfiguration() throws IOException {
+        JsonNode census = json("fixtures/deepseek-v3").get("census");
+        assertThat(census.get("from").asText()).isEqualTo("files");
+        assertThat(census.get("differences").size()).isEqualTo(1);
+        assertThat(census.get("differences").get(0).get("role").asText()).isEqualTo("attention");
+        assertThat(census.get("others").size()).isEqualTo(4);
+        assertThat(census.get("further_tokens").get("parameters").asLong()).isPositive();
+        assertThat(text("fixtures/deepseek-v3"))
+                .contains("counted in the files")
+                .containsPattern("(?m)^attention: [0-9,]+ in the files, [0-9,]+ by config.json$")
+                .contains("apart: layers that predict further tokens, ")
+                .contains("other: model.layers.0.self_attn.k_proj.weight, ");
+    }
+
+    /** With a config.json only, and a family whose mixers do not follow from it. */
+    @Test
+    void whatIsNotKnownIsSaid() throws IOException {
+        JsonNode census = json("fixtures/nemotron-3-latent/config.json").get("census");
+        assertThat(census.get("parameters").isNull()).isTrue();
+        assertThat(census.get("unknown").get(0).get("role").asText()).isEqualTo("attention");
+        assertThat(text("fixtures/nemotron-3-latent/config.json"))
+                .contains("latent 12")
+                .contains("all that is known")
+                .contains("attention: needs the files, as the sizes of its tensors do not follow from the configuration");
+    }
+
+    @Test
+    void packedFilesAreSaidToTakeLess() {
+        assertThat(text("released/deepseek-v3.json"))
+                .contains("layers 61: MoE 3–60; others 0–2")
+                .contains("bytes as bfloat16, but the files are packed (fp8) and take less");
+    }
+
+    @Test
+    void aConfigurationThatIsNotThereFails() {
+        fails(temporary.resolve("no").toString(), "/no: expected a config.json but found none");
+        fails(temporary.toString(), ": expected a config.json but found none");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"{", "[]", "{\"model_type\": \"llama\"}", "{\"model_type\": \"qwen3_moe\", \"num_experts\": 0}"})
+    void aConfigurationThatIsNoneFails(String text) throws IOException {
+        Path file = Files.writeString(temporary.resolve("config.json"), text);
+        fails(file.toString(), "expected");
+    }
+
+    @Test
+    void aBrokenFileOfTensorsFails() throws IOException {
+        Files.copy(RESOURCES.resolve("fixtures/olmoe/config.json"), temporary.resolve("config.json"));
+        Files.writeString(temporary.resolve("model.safetensors"), "no header");
+        fails(temporary.toString(), "model.safetensors");
+    }
+
+    private static void fails(String path, String message) {
+        Outcome outcome = inspect(path);
+        assertThat(outcome.status()).isEqualTo(1);
+        assertThat(outcome.out()).isEmpty();
+        assertThat(outcome.err().lines()).hasSize(1);
+        assertThat(outcome.err()).startsWith("moe: ").contains(message);
+        assertThat(inspect(path, "--debug").err()).contains("\tat ");
+    }
+
+    @Test
+    void aPathHasToBeGiven() {
+        Outcome outcome = inspect();
+        assertThat(outcome.status()).isEqualTo(2);
+        assertThat(outcome.err()).startsWith("moe: Missing required parameter: 'PATH'");
+    }
+
+    @Test
+    void rangesJoinWhatFollows() {
+        assertThat(InspectText.ranges(new TreeSet<>())).isEqualTo("none");
+        assertThat(InspectText.ranges(new TreeSet<>(List.of(0, 1, 2, 5, 7, 8)))).isEqualTo("0–2, 5, 7–8");
+    }
+
+    @Test
+    void bytesHaveTheUnitThatFits() {
+        assertThat(InspectText.bytes(OptionalLong.empty())).isEqualTo("?");
+        assertThat(InspectText.bytes(OptionalLong.of(1023))).isEqualTo("1023 B");
+        assertThat(InspectText.bytes(OptionalLong.of(1024))).isEqualTo("1.00 KiB");
+        assertThat(InspectText.bytes(OptionalLong.of(13_838_323_712L))).isEqualTo("12.89 GiB");
+        assertThat(InspectText.bytes(OptionalLong.of(1L << 51))).isEqualTo("2048.00 TiB");
+    }
+}
