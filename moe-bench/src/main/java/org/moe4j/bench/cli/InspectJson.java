@@ -11,7 +11,6 @@ import java.util.OptionalLong;
 import org.moe4j.checkpoint.census.Census;
 import org.moe4j.checkpoint.census.Count;
 import org.moe4j.checkpoint.census.InitialMerge;
-import org.moe4j.checkpoint.census.Role;
 import org.moe4j.merge.MergeScale;
 
 /** What {@code moe inspect} says as one JSON object. */
@@ -50,25 +49,29 @@ final class InspectJson {
         ArrayNode roles = node.putArray("roles");
         census.counts().forEach((role, count) -> roles.add(count(role.key(), count)));
         ArrayNode unknown = node.putArray("unknown");
-        census.unknown().forEach((role, reason) -> unknown.addObject()
-                .put("role", role.key())
-                .put("reason", reason));
+        census.unknown()
+                .forEach((role, reason) ->
+                        unknown.addObject().put("role", role.key()).put("reason", reason));
         put(node, "parameters", census.parameters());
         put(node, "active_without_embedding", census.activeWithoutEmbedding());
         put(node, "active_with_embedding", census.activeWithEmbedding());
         put(node, "bytes", bytes(census));
         if (census.prediction().isPresent()) {
-            node.set("further_tokens", count("further_tokens", census.prediction().get()));
+            node.set(
+                    "further_tokens",
+                    count("further_tokens", census.prediction().get()));
         } else {
             node.putNull("further_tokens");
         }
         texts(node.putArray("others"), census.others());
         ArrayNode differences = node.putArray("differences");
-        inspection.differences().forEach(difference -> differences
-                .addObject()
-                .put("role", difference.role().key())
-                .put("files", difference.stored())
-                .put("config", difference.expected()));
+        inspection
+                .differences()
+                .forEach(difference -> differences
+                        .addObject()
+                        .put("role", difference.role().key())
+                        .put("files", difference.stored())
+                        .put("config", difference.expected()));
         return node;
     }
 

@@ -21,8 +21,7 @@ final class InspectText {
     private InspectText() {}
 
     static String of(Inspection inspection) {
-        return String.join(
-                "\n", head(inspection), settings(inspection), census(inspection), merge(inspection.merge()));
+        return String.join("\n", head(inspection), settings(inspection), census(inspection), merge(inspection.merge()));
     }
 
     private static String head(Inspection inspection) {
@@ -37,7 +36,8 @@ final class InspectText {
                 + "layers " + inspection.layers() + ": MoE " + ranges(inspection.moe()) + "; others " + ranges(dense)
                 + "\n"
                 + "E " + sizes.experts() + ", K " + inspection.topK() + ", D " + sizes.tokenWidth()
-                + (inspection.latent() ? ", latent " + sizes.latentSize() : "") + ", F " + sizes.intermediateSize() + ", shared width " + sizes.sharedWidth() + "\n";
+                + (inspection.latent() ? ", latent " + sizes.latentSize() : "") + ", F " + sizes.intermediateSize()
+                + ", shared width " + sizes.sharedWidth() + "\n";
     }
 
     /** As {@code 0–2, 5}. */
@@ -77,11 +77,12 @@ final class InspectText {
                 bytes(counted.bytes())));
         StringBuilder text = new StringBuilder(
                 new Table(List.of("role", "parameters", "share", "active", "bytes"), 1, rows).aligned());
-        census.activeWithoutEmbedding().ifPresent(active -> text.append("active per token: ")
-                .append(number(active))
-                .append(" without the embedding lookup, ")
-                .append(number(census.activeWithEmbedding().orElse(active)))
-                .append(" with it\n"));
+        census.activeWithoutEmbedding()
+                .ifPresent(active -> text.append("active per token: ")
+                        .append(number(active))
+                        .append(" without the embedding lookup, ")
+                        .append(number(census.activeWithEmbedding().orElse(active)))
+                        .append(" with it\n"));
         notes(inspection).forEach(note -> text.append(note).append('\n'));
         return text.toString();
     }
@@ -114,8 +115,8 @@ final class InspectText {
             census.unknown().forEach((role, reason) -> notes.add(role.key() + ": needs the files, as " + reason));
         }
         census.prediction()
-                .ifPresent(count -> notes.add("apart: layers that predict further tokens, "
-                        + number(count.parameters()) + " parameters, " + bytes(count.bytes())));
+                .ifPresent(count -> notes.add("apart: layers that predict further tokens, " + number(count.parameters())
+                        + " parameters, " + bytes(count.bytes())));
         if (!census.others().isEmpty()) {
             List<String> shown = census.others().stream().limit(MOST_SHOWN).toList();
             int left = census.others().size() - shown.size();
@@ -189,8 +190,6 @@ final class InspectText {
             size /= 1024;
             unit++;
         }
-        return unit == 0
-                ? bytes.getAsLong() + " B"
-                : String.format(Locale.ROOT, "%.2f %s", size, UNITS.get(unit));
+        return unit == 0 ? bytes.getAsLong() + " B" : String.format(Locale.ROOT, "%.2f %s", size, UNITS.get(unit));
     }
 }

@@ -72,10 +72,7 @@ final class InspectCommandTest {
         assertThat(text(path))
                 .contains(String.format(Locale.ROOT, "%,d", all))
                 .contains(String.format(
-                        Locale.ROOT,
-                        "active per token: %,d without the embedding lookup, %,d with it",
-                        without,
-                        with));
+                        Locale.ROOT, "active per token: %,d without the embedding lookup, %,d with it", without, with));
     }
 
     @Test
@@ -94,13 +91,18 @@ final class InspectCommandTest {
     void everyNumberOfTheTablesIsInTheJson() throws IOException {
         String text = text("fixtures/deepseek-v3");
         JsonNode root = json("fixtures/deepseek-v3");
-        root.get("settings").fields().forEachRemaining(setting -> assertThat(text)
-                .containsPattern("(?m)^" + setting.getKey() + " +" + setting.getValue().asText() + "$"));
+        root.get("settings")
+                .fields()
+                .forEachRemaining(setting -> assertThat(text)
+                        .containsPattern("(?m)^" + setting.getKey() + " +"
+                                + setting.getValue().asText() + "$"));
         for (JsonNode role : root.get("census").get("roles")) {
             assertThat(text)
                     .containsPattern("(?m)^" + role.get("role").asText() + " +"
-                            + String.format(Locale.ROOT, "%,d", role.get("parameters").asLong()) + " .* "
-                            + String.format(Locale.ROOT, "%,d", role.get("active").asLong()) + " ");
+                            + String.format(
+                                    Locale.ROOT, "%,d", role.get("parameters").asLong()) + " .* "
+                            + String.format(
+                                    Locale.ROOT, "%,d", role.get("active").asLong()) + " ");
         }
         for (String logits : List.of("uniform", "normal")) {
             JsonNode prediction = root.get("merge").get(logits);
@@ -117,7 +119,8 @@ final class InspectCommandTest {
         }
         assertThat(root.get("layers").get("moe").toString()).isEqualTo("[1]");
         assertThat(text).contains("MoE 1; others 0");
-        assertThat(text).contains("seed " + root.get("merge").get("normal").get("seed").asLong());
+        assertThat(text)
+                .contains("seed " + root.get("merge").get("normal").get("seed").asLong());
     }
 
     /** The stand-ins that the miniature checkpoint has for attention are found not to be what its configuration says. */
@@ -145,7 +148,8 @@ final class InspectCommandTest {
         assertThat(text("fixtures/nemotron-3-latent/config.json"))
                 .contains("latent 12")
                 .contains("all that is known")
-                .contains("attention: needs the files, as the sizes of its tensors do not follow from the configuration");
+                .contains(
+                        "attention: needs the files, as the sizes of its tensors do not follow from the configuration");
     }
 
     @Test
@@ -162,7 +166,8 @@ final class InspectCommandTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"{", "[]", "{\"model_type\": \"llama\"}", "{\"model_type\": \"qwen3_moe\", \"num_experts\": 0}"})
+    @ValueSource(
+            strings = {"{", "[]", "{\"model_type\": \"llama\"}", "{\"model_type\": \"qwen3_moe\", \"num_experts\": 0}"})
     void aConfigurationThatIsNoneFails(String text) throws IOException {
         Path file = Files.writeString(temporary.resolve("config.json"), text);
         fails(file.toString(), "expected");

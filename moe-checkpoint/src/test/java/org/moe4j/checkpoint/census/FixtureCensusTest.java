@@ -127,8 +127,7 @@ class FixtureCensusTest {
     void layersThatPredictFurtherTokensAreApart() throws IOException {
         assertThat(stored("deepseek-v3").prediction().orElseThrow().active()).isZero();
         // mtp.fc [20, 40], a router [8, 20] and the gate projection of one expert [12, 20]
-        assertThat(stored("qwen3-next").prediction().orElseThrow().parameters())
-                .isEqualTo(20 * 40 + 8 * 20 + 12 * 20);
+        assertThat(stored("qwen3-next").prediction().orElseThrow().parameters()).isEqualTo(20 * 40 + 8 * 20 + 12 * 20);
         assertThat(stored("mixtral").prediction()).isEmpty();
     }
 
