@@ -40,7 +40,7 @@ final class InspectText {
                 + ", shared width " + sizes.sharedWidth() + "\n";
     }
 
-    /** As {@code 0–2, 5}. */
+    /** As {@code 0-2, 5}. */
     static String ranges(SortedSet<Integer> numbers) {
         List<String> ranges = new ArrayList<>();
         for (int number : numbers) {
@@ -51,7 +51,7 @@ final class InspectText {
             while (numbers.contains(last + 1)) {
                 last++;
             }
-            ranges.add(last == number ? "" + number : number + "–" + last);
+            ranges.add(last == number ? "" + number : number + "-" + last);
         }
         return ranges.isEmpty() ? "none" : String.join(", ", ranges);
     }

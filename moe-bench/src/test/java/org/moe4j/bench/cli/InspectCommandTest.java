@@ -78,7 +78,7 @@ final class InspectCommandTest {
     @Test
     void olmoeIsDescribedLineByLine() {
         assertThat(text("released/olmoe-1b-7b.json").lines())
-                .contains("layers 16: MoE 0–15; others none", "E 64, K 8, D 2048, F 1024, shared width 0")
+                .contains("layers 16: MoE 0-15; others none", "E 64, K 8, D 2048, F 1024, shared width 0")
                 .anyMatch(line -> line.matches("router\\.renormalization +none"))
                 .anyMatch(line -> line.matches("routed_experts +6,442,450,944 +93\\.1 % +805,306,368 +12\\.00 GiB"))
                 .anyMatch(line -> line.matches("router +2,097,152 +0\\.0 % +2,097,152 +4\\.00 MiB"))
@@ -155,7 +155,7 @@ final class InspectCommandTest {
     @Test
     void packedFilesAreSaidToTakeLess() {
         assertThat(text("released/deepseek-v3.json"))
-                .contains("layers 61: MoE 3–60; others 0–2")
+                .contains("layers 61: MoE 3-60; others 0-2")
                 .contains("bytes as bfloat16, but the files are packed (fp8) and take less");
     }
 
@@ -199,7 +199,7 @@ final class InspectCommandTest {
     @Test
     void rangesJoinWhatFollows() {
         assertThat(InspectText.ranges(new TreeSet<>())).isEqualTo("none");
-        assertThat(InspectText.ranges(new TreeSet<>(List.of(0, 1, 2, 5, 7, 8)))).isEqualTo("0–2, 5, 7–8");
+        assertThat(InspectText.ranges(new TreeSet<>(List.of(0, 1, 2, 5, 7, 8)))).isEqualTo("0-2, 5, 7-8");
     }
 
     @Test

@@ -47,9 +47,10 @@ class CensusErrorsTest {
     void moreThanCanBeCountedIsRefused() {
         assertThatThrownBy(() -> Census.of(ModelConfig.parse(
                         "c",
-                        "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 2000000000, \"hidden_size\": 2000000000,"
+                        "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 9, \"hidden_size\": 2000000000,"
                                 + " \"intermediate_size\": 2000000000}")))
-                .isInstanceOf(RuntimeException.class);
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("c: expected less than 2^63 parameters but was more");
     }
 
     @Test
