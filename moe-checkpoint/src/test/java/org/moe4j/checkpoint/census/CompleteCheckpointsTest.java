@@ -182,7 +182,7 @@ class CompleteCheckpointsTest {
         assertComplete(SIZES + """
                 "model_type": "olmo3moe", "attention_hidden_size": 20, "num_key_value_heads": 2, "n_routed_experts": 2,
                 "moe_intermediate_size": 5, "dense_mlp_intermediate_size": 9, "dense_layers_indices": [],
-                "use_peri_ln": true, "embed_norm": true, "use_head_qk_norm": true
+                "use_peri_ln": true, "embed_norm": true, "use_head_qk_norm": true, "shared_expert_intermediate_size": null
                 """, MOE.replace("mlp.gate.", "mlp.router.gate.") + """
                 model.embed_tokens.weight 7 12
                 model.embed_norm.weight 12
