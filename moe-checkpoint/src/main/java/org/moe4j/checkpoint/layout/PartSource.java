@@ -3,8 +3,8 @@ package org.moe4j.checkpoint.layout;
 import org.moe4j.core.backend.RowSource;
 
 /**
- * The rows of one part, wherever its elements stand among the values of a tensor. Rows are asked for in ascending order by one
- * thread; where the tensor is transposed, several are read at once.
+ * The rows of one part, wherever its elements stand among the values of a tensor. Several threads may ask for rows, each for its
+ * own; where the tensor is transposed, a thread reads several at once, so that it had better go upwards.
  */
 final class PartSource implements RowSource {
     /** Rows that are read together when elements of one row are far from one another. */
@@ -15,9 +15,30 @@ final class PartSource implements RowSource {
     private final int rows;
     private final int columns;
     private final String name;
-    private final double[] line;
-    private final double[] tile;
-    private int tileFrom = Integer.MIN_VALUE;
+    private final ThreadLocal<Scratch> scratch = ThreadLocal.withInitial(Scratch::new);
+
+    /** What one thread has read: backends fill a large matrix with several. */
+    private final class Scratch {
+        private final double[] line = new double[transposed() ? (int) ((TILE - 1) * strides.rows() + 1) : span()];
+        private final double[] tile = new double[transposed() ? TILE * columns : 0];
+        private int tileFrom = Integer.MIN_VALUE;
+
+        void readTile(int from) {
+            int count = Math.min(TILE, rows - from);
+            int step = Math.toIntExact(strides.rows());
+            for (int j = 0; j < columns; j++) {
+                values.read(
+                        strides.offset() + from * strides.rows() + j * strides.columns(),
+                        line,
+                        0,
+                        (count - 1) * step + 1);
+                for (int i = 0; i < count; i++) {
+                    tile[i * columns + j] = line[i * step];
+                }
+            }
+            tileFrom = from;
+        }
+    }
 
     /**
      * A source.
@@ -30,9 +51,6 @@ final class PartSource implements RowSource {
         this.rows = rows;
         this.columns = columns;
         this.name = name;
-        boolean transposed = transposed();
-        line = new double[transposed ? (int) ((TILE - 1) * strides.rows() + 1) : span()];
-        tile = new double[transposed ? TILE * columns : 0];
     }
 
     private boolean transposed() {
@@ -73,30 +91,18 @@ final class PartSource implements RowSource {
     }
 
     private void gather(int row, double[] into) {
+        Scratch own = scratch.get();
         if (transposed()) {
-            if (row < tileFrom || row >= tileFrom + TILE) {
-                readTile(row);
+            if (row < own.tileFrom || row >= own.tileFrom + TILE) {
+                own.readTile(row);
             }
-            System.arraycopy(tile, (row - tileFrom) * columns, into, 0, columns);
+            System.arraycopy(own.tile, (row - own.tileFrom) * columns, into, 0, columns);
             return;
         }
-        values.read(strides.offset() + row * strides.rows(), line, 0, span());
+        values.read(strides.offset() + row * strides.rows(), own.line, 0, span());
         for (int j = 0; j < columns; j++) {
-            into[j] = line[Math.toIntExact(j * strides.columns())];
+            into[j] = own.line[Math.toIntExact(j * strides.columns())];
         }
-    }
-
-    private void readTile(int from) {
-        int count = Math.min(TILE, rows - from);
-        int step = Math.toIntExact(strides.rows());
-        for (int j = 0; j < columns; j++) {
-            values.read(
-                    strides.offset() + from * strides.rows() + j * strides.columns(), line, 0, (count - 1) * step + 1);
-            for (int i = 0; i < count; i++) {
-                tile[i * columns + j] = line[i * step];
-            }
-        }
-        tileFrom = from;
     }
 
     private IllegalArgumentException notFinite(int row, int column, double value) {
