@@ -23,10 +23,10 @@ import picocli.CommandLine.ScopeType;
         mixinStandardHelpOptions = true,
         versionProvider = Moe.Version.class,
         scope = ScopeType.INHERIT,
-        description = "Studies, inspects and measures MoE layers.",
+        description = "Runs, studies, inspects and measures MoE layers.",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {"0:done", "1:the work failed; standard error says what", "2:wrong usage"},
-        subcommands = {StudyCommand.class, InspectCommand.class, BenchCommand.class})
+        subcommands = {StudyCommand.class, InspectCommand.class, RunCommand.class, BenchCommand.class})
 public final class Moe {
     private static final int FAILED = 1;
     private static final int WRONG_USAGE = 2;

@@ -43,7 +43,7 @@ public final class OutputFolder {
         return folder;
     }
 
-    private static String reason(FileSystemException e) {
+    static String reason(FileSystemException e) {
         boolean own = e.getFile() == null || e.getFile().endsWith(".tmp"); // a name that means nothing to a user
         String file = own ? "" : e.getFile() + ": ";
         if (e instanceof FileAlreadyExistsException) {
