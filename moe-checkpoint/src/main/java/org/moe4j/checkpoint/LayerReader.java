@@ -33,11 +33,18 @@ final class LayerReader {
     private final LayerTensors tensors;
     private final LayerNeeds needs;
     private final Backend backend;
+    private final Runnable expertRead;
 
-    LayerReader(LayerTensors tensors, LayerNeeds needs, Backend backend) {
+    /**
+     * A reader.
+     *
+     * @param expertRead told of each routed expert
+     */
+    LayerReader(LayerTensors tensors, LayerNeeds needs, Backend backend, Runnable expertRead) {
         this.tensors = tensors;
         this.needs = needs;
         this.backend = backend;
+        this.expertRead = expertRead;
     }
 
     MoeLayer read() throws IOException {
@@ -118,6 +125,7 @@ final class LayerReader {
         try (Unfinished made = new Unfinished()) {
             for (int e = 0; e < shape.count(); e++) {
                 experts.add(made.add(parameters(LayerNeeds.routed(shape), e)));
+                expertRead.run();
             }
             return FeedForwardExperts.of(shape.activation(), experts);
         }

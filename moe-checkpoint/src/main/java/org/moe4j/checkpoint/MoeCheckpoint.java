@@ -20,6 +20,8 @@ import org.moe4j.core.backend.Backend;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.router.loss.RouterLoss;
+import org.moe4j.router.loss.RouterLosses;
 
 /** A published model in a folder, and the MoE layers in it. Several threads may use it at once. */
 public final class MoeCheckpoint implements AutoCloseable {
@@ -105,6 +107,20 @@ public final class MoeCheckpoint implements AutoCloseable {
     }
 
     /**
+     * The losses with which the configuration trains a router. A layer that is read does not have them by itself.
+     *
+     * @return for {@link org.moe4j.router.TopKRouter#withLosses}; none where the configuration or its family names none
+     * @throws IllegalArgumentException when a key of the configuration has a value that is no coefficient
+     */
+    public List<RouterLoss> losses() {
+        try {
+            return RouterLosses.from(preset());
+        } catch (IllegalArgumentException refused) {
+            throw layout.inWordsOf(config, refused);
+        }
+    }
+
+    /**
      * Its MoE layers.
      *
      * @return indices, unmodifiable; the other layers are dense
@@ -123,7 +139,21 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @throws IOException when a tensor is missing, left over, of another shape, or cannot be read
      */
     public MoeLayer layer(int index, Backend backend) throws IOException {
-        return new LayerReader(tensors(index, needs.parts()), needs, backend).read();
+        return layer(index, backend, () -> {});
+    }
+
+    /**
+     * Reads one layer and tells how far it is.
+     *
+     * @param index one of {@link #moeLayers}
+     * @param backend makes the weights
+     * @param expertRead told of each routed expert
+     * @return the layer, to be closed
+     * @throws IllegalArgumentException as {@link #layer(int, Backend)}
+     * @throws IOException as {@link #layer(int, Backend)}
+     */
+    public MoeLayer layer(int index, Backend backend, Runnable expertRead) throws IOException {
+        return new LayerReader(tensors(index, needs.parts()), needs, backend, expertRead).read();
     }
 
     /**
@@ -132,11 +162,26 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @param index one of {@link #moeLayers}
      * @param backend makes the weights
      * @return the block, to be closed
-     * @throws IllegalArgumentException as {@link #layer}
-     * @throws IOException as {@link #layer}
+     * @throws IllegalArgumentException as {@link #layer(int, Backend)}
+     * @throws IOException as {@link #layer(int, Backend)}
      */
     public MoeBlock block(int index, Backend backend) throws IOException {
-        return new LayerReader(tensors(index, withParts(norms.parts())), needs, backend).readBlock(norms);
+        return block(index, backend, () -> {});
+    }
+
+    /**
+     * Reads one layer with the norms around it and tells how far it is.
+     *
+     * @param index one of {@link #moeLayers}
+     * @param backend makes the weights
+     * @param expertRead told of each routed expert
+     * @return the block, to be closed
+     * @throws IllegalArgumentException as {@link #layer(int, Backend)}
+     * @throws IOException as {@link #layer(int, Backend)}
+     */
+    public MoeBlock block(int index, Backend backend, Runnable expertRead) throws IOException {
+        LayerTensors tensors = tensors(index, withParts(norms.parts()));
+        return new LayerReader(tensors, needs, backend, expertRead).readBlock(norms);
     }
 
     /**
@@ -147,12 +192,12 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @param backend makes the weights
      * @return {@code gate}, {@code up} and {@code down}, and their biases, as the family has them; to be closed
      * @throws IndexOutOfBoundsException for an expert that is not there
-     * @throws IllegalArgumentException as {@link #layer}
-     * @throws IOException as {@link #layer}
+     * @throws IllegalArgumentException as {@link #layer(int, Backend)}
+     * @throws IOException as {@link #layer(int, Backend)}
      */
     public Parameters expert(int index, int expert, Backend backend) throws IOException {
         Objects.checkIndex(expert, needs.sizes().experts());
-        return new LayerReader(tensors(index, needs.parts()), needs, backend).readExpert(expert);
+        return new LayerReader(tensors(index, needs.parts()), needs, backend, () -> {}).readExpert(expert);
     }
 
     /**
@@ -165,7 +210,7 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @param values by the names of the layer's parameters, and of its block's norms if these are wanted; open until the tensors are
      *     written
      * @return the tensors, without what is no parameter (the selection bias)
-     * @throws IOException as {@link #layer}
+     * @throws IOException as {@link #layer(int, Backend)}
      */
     public List<TensorContent> contents(int index, String start, ElementType type, Parameters values)
             throws IOException {
@@ -189,7 +234,13 @@ public final class MoeCheckpoint implements AutoCloseable {
         return LayerTensors.find(layout, store, index, needs.sizes(), parts);
     }
 
-    private void requireMoe(int index) {
+    /**
+     * Refuses a layer that is dense or not there.
+     *
+     * @param index of a layer
+     * @throws IllegalArgumentException unless it is one of {@link #moeLayers}
+     */
+    public void requireMoe(int index) {
         if (!layers.contains(index)) {
             throw new IllegalArgumentException(
                     folder + ": layer: expected an MoE layer, one of " + layers + ", but was " + index);

@@ -7,7 +7,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.moe4j.bench.run.LayerRun;
-import org.moe4j.bench.support.Progress;
 import org.moe4j.checkpoint.safetensors.ElementType;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
@@ -88,10 +87,7 @@ final class RunCommand implements Callable<Integer> {
                 type,
                 residual,
                 withLosses);
-        LayerRun.Outcome outcome;
-        try (Progress progress = Progress.start("layer " + layer, LayerRun.STEPS)) {
-            outcome = run.run(progress::step);
-        }
+        LayerRun.Outcome outcome = run.run();
         warn(outcome.unused());
         PrintWriter out = spec.commandLine().getOut();
         if (withLosses) {

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.moe4j.bench.support.OutputFile;
+import org.moe4j.bench.support.Progress;
 import org.moe4j.checkpoint.MoeCheckpoint;
 import org.moe4j.checkpoint.block.MoeBlock;
 import org.moe4j.checkpoint.block.MoeBlockPass;
@@ -20,7 +21,6 @@ import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.router.TopKRouter;
-import org.moe4j.router.loss.RouterLosses;
 
 /**
  * Runs one MoE layer of a checkpoint on activations from a file, forward and, where the file has a gradient, backward. All that can be
@@ -44,8 +44,8 @@ public record LayerRun(
         ElementType type,
         boolean residual,
         boolean withLosses) {
-    /** How often {@link #run} tells of a step. */
-    public static final int STEPS = 4;
+    /** Steps of a progress bar beside those of the experts: the input, the results, the output. */
+    private static final int STEPS = 3;
 
     /**
      * What is to be told of a run.
@@ -56,25 +56,26 @@ public record LayerRun(
     public record Outcome(Map<String, Double> losses, List<String> unused) {}
 
     /**
-     * Reads, runs and writes.
+     * Reads, runs and writes, behind a progress bar where standard error is a terminal.
      *
-     * @param step told of each step that is done
      * @return what is to be told of it
      * @throws IOException when a file cannot be read or written, or is broken
      * @throws IllegalArgumentException when checkpoint, layer or input are not what they have to be
      */
-    public Outcome run(Runnable step) throws IOException {
+    public Outcome run() throws IOException {
         OutputFile.requireWritable("--output", output);
         try (MoeCheckpoint model = MoeCheckpoint.open(checkpoint)) {
             model.requireMoe(layer);
             requireOwnFile();
+            ExpertShape routed = ExpertShape.routed(model.preset());
             int width = ExpertShape.tokenWidth(model.preset());
-            try (LayerInput given = LayerInput.read(input, width, backend, type)) {
-                step.run();
-                try (LayerResults results = results(model, given, step)) {
-                    step.run();
+            try (Progress progress = Progress.start("layer " + layer, routed.count() + STEPS);
+                    LayerInput given = LayerInput.read(input, width, backend, type)) {
+                progress.step();
+                try (LayerResults results = results(model, given, progress::step)) {
+                    progress.step();
                     write(model, given, results);
-                    step.run();
+                    progress.step();
                     return new Outcome(results.losses(), given.unused());
                 }
             }
@@ -95,20 +96,18 @@ public record LayerRun(
         }
     }
 
-    private LayerResults results(MoeCheckpoint model, LayerInput given, Runnable step) throws IOException {
+    private LayerResults results(MoeCheckpoint model, LayerInput given, Runnable expertRead) throws IOException {
         if (residual) {
-            try (MoeBlock read = model.block(layer, backend);
+            try (MoeBlock read = model.block(layer, backend, expertRead);
                     MoeLayer used = withLosses(model, read.layer())) {
-                step.run();
                 MoeBlock block = read.withLayer(used);
                 try (MoeBlockPass pass = block.forward(given.tokens(), given.context())) {
                     return LayerResults.of(pass.layerPass(), pass.output(), pass::backward, given.dOutput());
                 }
             }
         }
-        try (MoeLayer read = model.layer(layer, backend);
+        try (MoeLayer read = model.layer(layer, backend, expertRead);
                 MoeLayer used = withLosses(model, read)) {
-            step.run();
             try (MoePass pass = used.forward(given.tokens(), given.context())) {
                 return LayerResults.of(pass, pass.output(), pass::backward, given.dOutput());
             }
@@ -122,7 +121,7 @@ public record LayerRun(
         }
         try (Unfinished made = new Unfinished()) {
             TopKRouter router =
-                    made.add(((TopKRouter) read.router()).withLosses(RouterLosses.from(model.preset())));
+                    made.add(((TopKRouter) read.router()).withLosses(model.losses()));
             MoeLayer with = read.withRouter(router);
             made.keep();
             return with;

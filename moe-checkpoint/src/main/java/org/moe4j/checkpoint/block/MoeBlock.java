@@ -55,6 +55,16 @@ public final class MoeBlock implements AutoCloseable {
     }
 
     /**
+     * The same around another layer, as one whose router has losses.
+     *
+     * @param other closed with the block
+     * @return a block that shares this one's norms
+     */
+    public MoeBlock withLayer(MoeLayer other) {
+        return new MoeBlock(other, before, behind);
+    }
+
+    /**
      * The layer.
      *
      * @return as given
