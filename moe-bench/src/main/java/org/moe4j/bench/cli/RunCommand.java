@@ -65,12 +65,14 @@ final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = "--residual",
-            description = "The block around the layer: hidden_states + MoE(RMSNorm(hidden_states)), or as the family has it.")
+            description =
+                    "The block around the layer: hidden_states + MoE(RMSNorm(hidden_states)), or as the family has it.")
     private boolean residual;
 
     @Option(
             names = "--with-losses",
-            description = "The losses of the router that config.json names take part in the gradients, and are printed.")
+            description =
+                    "The losses of the router that config.json names take part in the gradients, and are printed.")
     private boolean withLosses;
 
     @Override

@@ -153,7 +153,7 @@ record LayerInput(List<Long> shape, Matrix tokens, Optional<Matrix> dOutput, Lis
 
     /** What the router has to know beside the tokens: which of them are one sequence. */
     RoutingContext context() {
-        if (shape.size() == 2) {
+        if (shape.size() == 2 || tokens.rows() == 0) {
             return RoutingContext.plain();
         }
         int[] lengths = new int[Math.toIntExact(shape.get(0))];

@@ -101,8 +101,8 @@ final class LayerResults implements AutoCloseable {
             }
         }));
         contents.add(TensorContent.of("topk_weight", type, routing.tokens(), k, rows(weights, k)));
-        gradients.ifPresent(all ->
-                contents.add(TensorContent.ofRows("d_" + LayerInput.TOKENS, type, shape, rows(all.input()))));
+        gradients.ifPresent(
+                all -> contents.add(TensorContent.ofRows("d_" + LayerInput.TOKENS, type, shape, rows(all.input()))));
         return contents;
     }
 

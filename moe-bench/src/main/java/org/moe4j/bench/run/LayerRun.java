@@ -120,8 +120,7 @@ public record LayerRun(
             return read;
         }
         try (Unfinished made = new Unfinished()) {
-            TopKRouter router =
-                    made.add(((TopKRouter) read.router()).withLosses(model.losses()));
+            TopKRouter router = made.add(((TopKRouter) read.router()).withLosses(model.losses()));
             MoeLayer with = read.withRouter(router);
             made.keep();
             return with;
@@ -138,8 +137,7 @@ public record LayerRun(
             SafetensorsWriter.write(output, contents, Map.of());
         } catch (IOException e) {
             throw new IOException(
-                    "--output: expected a file that can be written but was " + output + " (" + e.getMessage() + ")",
-                    e);
+                    "--output: expected a file that can be written but was " + output + " (" + e.getMessage() + ")", e);
         }
     }
 }

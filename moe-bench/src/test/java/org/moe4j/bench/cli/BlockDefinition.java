@@ -84,11 +84,11 @@ record BlockDefinition(Optional<Norm> before, Optional<Norm> behind) {
     Map<String, Numbers> expected(Numbers hidden, Numbers dOutput, Layer layer) throws IOException {
         double[] h = hidden.values();
         double[] tokens = before.map(norm -> norm.apply(h)).orElse(h);
-        double[] ofLayer = layer.run(like(hidden, tokens), dOutput).get("output").values();
+        double[] ofLayer =
+                layer.run(like(hidden, tokens), dOutput).get("output").values();
         double[] dY = dOutput.values();
         double[] dLayer = behind.map(norm -> norm.dX(ofLayer, dY)).orElse(dY);
-        Map<String, Numbers> expected =
-                new TreeMap<>(layer.run(like(hidden, tokens), like(hidden, dLayer)));
+        Map<String, Numbers> expected = new TreeMap<>(layer.run(like(hidden, tokens), like(hidden, dLayer)));
         double[] dTokens = expected.get("d_hidden_states").values();
         expected.put(
                 "output", sum(hidden, behind.map(norm -> norm.apply(ofLayer)).orElse(ofLayer)));

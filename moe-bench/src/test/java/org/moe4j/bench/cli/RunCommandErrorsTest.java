@@ -75,7 +75,11 @@ final class RunCommandErrorsTest {
     }
 
     private void fails(String line, Outcome outcome) throws IOException {
-        assertThat(outcome.err().lines()).singleElement().asString().startsWith("moe: ").contains(line);
+        assertThat(outcome.err().lines())
+                .singleElement()
+                .asString()
+                .startsWith("moe: ")
+                .contains(line);
         assertThat(outcome.status()).isEqualTo(1);
         assertThat(outcome.out()).isEmpty();
         try (Stream<Path> files = Files.list(results)) {
@@ -185,7 +189,10 @@ final class RunCommandErrorsTest {
         @Test
         void noFile() throws IOException {
             Files.delete(input);
-            fails("--input: expected a safetensors file but found none at " + input, RunFixture.named(OLMOE).folder(), 1);
+            fails(
+                    "--input: expected a safetensors file but found none at " + input,
+                    RunFixture.named(OLMOE).folder(),
+                    1);
         }
 
         @Test
@@ -287,8 +294,9 @@ final class RunCommandErrorsTest {
             fails(
                     "--output: expected a file in a folder that is there but was " + results.resolve("a/b"),
                     RunFixture.named(OLMOE).run(input, results.resolve("a/b")));
-            fails("--output: expected a file in a folder that is there", RunFixture.named(OLMOE)
-                    .run(input, input.resolve("b")));
+            fails(
+                    "--output: expected a file in a folder that is there",
+                    RunFixture.named(OLMOE).run(input, input.resolve("b")));
         }
 
         @Test

@@ -80,8 +80,7 @@ final class RunCommandLossesTest {
         "olmoe, transformers, 0.01, 1, false",
         "deepseek-moe, deepseek-sequence, 0.001, 2, true"
     })
-    void lossesAreAddedToTheGradients(
-            String name, String loss, double coefficient, int sequences, boolean perChoice)
+    void lossesAreAddedToTheGradients(String name, String loss, double coefficient, int sequences, boolean perChoice)
             throws IOException {
         RunFixture fixture = RunFixture.named(name);
         int half = fixture.expected("hidden_states").rows() / 2;
@@ -170,8 +169,8 @@ final class RunCommandLossesTest {
     @Test
     void lossesTakePartBehindANorm() throws IOException {
         RunFixture fixture = RunFixture.named("qwen3-moe");
-        Map<String, Numbers> input = Map.of(
-                "hidden_states", fixture.expected("hidden_states"), "d_output", fixture.expected("d_output"));
+        Map<String, Numbers> input =
+                Map.of("hidden_states", fixture.expected("hidden_states"), "d_output", fixture.expected("d_output"));
         Ran plain = run(fixture, input, "--residual");
         Ran with = run(fixture, input, "--residual", "--with-losses");
         double value = new Balance(0.001, 1, false)

@@ -33,8 +33,8 @@ final class RunCommandTest {
     static Stream<Arguments> runs() {
         return RunFixture.names().stream()
                 .flatMap(name -> Stream.of("nd4j", "reference")
-                        .flatMap(backend -> Stream.of("float64", "float32")
-                                .map(type -> Arguments.of(name, backend, type))));
+                        .flatMap(backend ->
+                                Stream.of("float64", "float32").map(type -> Arguments.of(name, backend, type))));
     }
 
     private Map<String, Numbers> run(RunFixture fixture, Map<String, Numbers> input, String... options)
@@ -48,8 +48,7 @@ final class RunCommandTest {
     }
 
     private static Map<String, Numbers> input(RunFixture fixture) {
-        return Map.of(
-                "hidden_states", fixture.expected("hidden_states"), "d_output", fixture.expected("d_output"));
+        return Map.of("hidden_states", fixture.expected("hidden_states"), "d_output", fixture.expected("d_output"));
     }
 
     @ParameterizedTest
@@ -57,8 +56,7 @@ final class RunCommandTest {
     void aLayerGivesWhatTheDefinitionGives(String name, String backend, String type) throws IOException {
         RunFixture fixture = RunFixture.named(name);
         Map<String, Numbers> expected = new TreeMap<>(fixture.expected());
-        expected.keySet()
-                .removeAll(Set.of("hidden_states", "d_output", "residual_output", "residual_topk_index"));
+        expected.keySet().removeAll(Set.of("hidden_states", "d_output", "residual_output", "residual_topk_index"));
         assertNear(run(fixture, input(fixture), "--backend", backend, "--dtype", type), expected, type);
     }
 
@@ -115,8 +113,8 @@ final class RunCommandTest {
         for (String option : List.of("--backend=nd4j", "--backend=reference", "--residual")) {
             Map<String, Numbers> output = run(fixture, Map.of("hidden_states", none, "d_output", none), option);
             assertThat(output.get("output").shape()).containsExactly(0L, (long) none.columns());
-            assertThat(output.get("router_logits").shape())
-                    .containsExactly(0L, (long) fixture.expected("router_logits").columns());
+            assertThat(output.get("router_logits").shape()).containsExactly(0L, (long)
+                    fixture.expected("router_logits").columns());
             assertThat(output.get("topk_index").shape())
                     .containsExactly(0L, (long) fixture.expected("topk_index").columns());
             fixture.expected().forEach((tensor, numbers) -> {
@@ -133,7 +131,10 @@ final class RunCommandTest {
     void oneTokenGivesItsOwnRow(String name) throws IOException {
         RunFixture fixture = RunFixture.named(name);
         Map<String, Numbers> output = run(
-                fixture, Map.of("hidden_states", fixture.expected("hidden_states").rows(1, 2)), "--dtype", "float64");
+                fixture,
+                Map.of("hidden_states", fixture.expected("hidden_states").rows(1, 2)),
+                "--dtype",
+                "float64");
         assertThat(output.keySet()).containsExactly("output", "router_logits", "topk_index", "topk_weight");
         for (String tensor : List.of("output", "router_logits", "topk_weight")) {
             Numbers expected = fixture.expected(tensor).rows(1, 2);
@@ -186,8 +187,7 @@ final class RunCommandTest {
         for (Long[] sizes : new Long[][] {{1L, count}, {count, 1L}}) {
             Long[] shape = {sizes[0], sizes[1], (long) tokens.columns()};
             Map<String, Numbers> expected = new TreeMap<>(fixture.expected());
-            expected.keySet()
-                    .removeAll(Set.of("hidden_states", "d_output", "residual_output", "residual_topk_index"));
+            expected.keySet().removeAll(Set.of("hidden_states", "d_output", "residual_output", "residual_topk_index"));
             expected.computeIfPresent("output", (name, numbers) -> numbers.as(shape));
             expected.computeIfPresent("d_hidden_states", (name, numbers) -> numbers.as(shape));
             Map<String, Numbers> input = Map.of(
@@ -198,8 +198,8 @@ final class RunCommandTest {
             assertNear(run(fixture, input, "--dtype", "float64"), expected, "float64");
         }
         for (Long[] shape : new Long[][] {{0L, 5L, (long) tokens.columns()}, {3L, 0L, (long) tokens.columns()}}) {
-            Map<String, Numbers> output = run(
-                    fixture, Map.of("hidden_states", tokens.rows(0, 0).as(shape)));
+            Map<String, Numbers> output =
+                    run(fixture, Map.of("hidden_states", tokens.rows(0, 0).as(shape)));
             assertThat(output.get("output").shape()).containsExactly(shape);
             assertThat(output.get("topk_weight").shape()).containsExactly(0L, 2L);
         }
@@ -212,9 +212,12 @@ final class RunCommandTest {
         double[] values = fixture.expected("hidden_states").values().clone();
         Arrays.setAll(values, i -> Math.rint(values[i] * 32) / 32);
         Numbers tokens = Numbers.of(fixture.expected("hidden_states").shape(), values);
-        double[] expected = run(fixture, Map.of("hidden_states", tokens)).get("output").values();
+        double[] expected =
+                run(fixture, Map.of("hidden_states", tokens)).get("output").values();
         for (ElementType type : List.of(ElementType.F32, ElementType.F16, ElementType.BF16)) {
-            assertThat(run(fixture, Map.of("hidden_states", tokens.as(type))).get("output").values())
+            assertThat(run(fixture, Map.of("hidden_states", tokens.as(type)))
+                            .get("output")
+                            .values())
                     .isEqualTo(expected);
         }
     }

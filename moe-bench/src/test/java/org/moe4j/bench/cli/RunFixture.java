@@ -85,7 +85,8 @@ record RunFixture(Path folder, JsonNode facts, Map<String, Numbers> expected) {
                 StoredTensor tensor = file.tensor(name);
                 double[] values = new double[Math.toIntExact(tensor.info().elements())];
                 tensor.read(0, values, 0, values.length);
-                tensors.put(name, new Numbers(tensor.info().type(), tensor.info().shape(), values));
+                tensors.put(
+                        name, new Numbers(tensor.info().type(), tensor.info().shape(), values));
             }
         }
         return tensors;
@@ -144,8 +145,8 @@ record RunFixture(Path folder, JsonNode facts, Map<String, Numbers> expected) {
     }
 
     static Outcome run(Path checkpoint, int layer, Path input, Path output, String... options) {
-        List<String> arguments = new ArrayList<>(List.of(
-                "run", checkpoint.toString(), "--layer", "" + layer, "--input", input.toString(), "--output"));
+        List<String> arguments = new ArrayList<>(
+                List.of("run", checkpoint.toString(), "--layer", "" + layer, "--input", input.toString(), "--output"));
         arguments.add(output.toString());
         arguments.addAll(List.of(options));
         return moe(arguments);
