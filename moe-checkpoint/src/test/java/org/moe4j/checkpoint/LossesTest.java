@@ -65,6 +65,22 @@ class LossesTest {
         }
     }
 
+    /** A key for training does not keep a layer from being read. */
+    @ParameterizedTest
+    @CsvSource({"mixtral, router_aux_loss_coef", "gpt-oss-bf16, router_aux_loss_coef", "deepseek-v2, aux_loss_alpha"})
+    void nullStandsForNone(String name, String key) throws IOException {
+        try (MoeCheckpoint checkpoint = open(name, config -> config.putNull(key))) {
+            assertThat(checkpoint.losses()).isEmpty();
+        }
+    }
+
+    @Test
+    void anAbsentCoefficientHasTheDefaultOfItsClass() throws IOException {
+        try (MoeCheckpoint checkpoint = open("olmoe", config -> config.remove("router_aux_loss_coef"))) {
+            assertThat(checkpoint.losses()).containsExactly(LoadBalancingLoss.transformers(0.01));
+        }
+    }
+
     /** It matters to whoever asks for losses only. */
     @Test
     void aWrongCoefficientIsNamedByItsKey() throws IOException {

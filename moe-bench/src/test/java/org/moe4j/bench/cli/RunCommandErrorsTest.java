@@ -1,15 +1,13 @@
 package org.moe4j.bench.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.moe4j.bench.cli.FailingRun.GATE;
+import static org.moe4j.bench.cli.FailingRun.OLMOE;
 
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -24,164 +22,29 @@ import org.moe4j.checkpoint.safetensors.SafetensorsFile;
 
 /** What goes wrong is one line that says what and where, status 1, and no file. */
 final class RunCommandErrorsTest {
-    private static final String OLMOE = "olmoe";
-    private static final String GATE = "model.layers.1.mlp.gate.weight";
-
     @TempDir
     private Path temporary;
 
-    private Path results;
-    private Path output;
+    private FailingRun run;
     private Path input;
+    private Path output;
+    private Path results;
 
     @BeforeEach
     void files() throws IOException {
-        results = Files.createDirectory(temporary.resolve("results"));
-        output = results.resolve("output.safetensors");
-        input = RunFixture.write(temporary.resolve("input.safetensors"), tokens());
-    }
-
-    private static Map<String, Numbers> tokens() throws IOException {
-        RunFixture fixture = RunFixture.named(OLMOE);
-        Map<String, Numbers> tensors = new HashMap<>();
-        tensors.put("hidden_states", fixture.expected("hidden_states"));
-        tensors.put("d_output", fixture.expected("d_output"));
-        return tensors;
-    }
-
-    /** A checkpoint in a folder of its own, where it may be broken. */
-    private Path copy(String name) throws IOException {
-        Path folder = temporary.resolve(name);
-        Files.createDirectory(folder);
-        try (Stream<Path> files = Files.list(RunFixture.named(name).folder())) {
-            for (Path file : files.toList()) {
-                Files.copy(file, folder.resolve(file.getFileName().toString()));
-            }
-        }
-        return folder;
-    }
-
-    private Path with(String tensor, Numbers numbers) throws IOException {
-        Path folder = copy(OLMOE);
-        Path file = folder.resolve("model.safetensors");
-        Map<String, Numbers> tensors = RunFixture.read(file);
-        assertThat(tensors.put(tensor, numbers)).isNotNull();
-        RunFixture.write(file, tensors);
-        return folder;
-    }
-
-    private void fails(String line, Path checkpoint, int layer, String... options) throws IOException {
-        fails(line, RunFixture.run(checkpoint, layer, input, output, options));
+        run = FailingRun.in(temporary);
+        input = run.input();
+        output = run.output();
+        results = run.results();
     }
 
     private void fails(String line, Outcome outcome) throws IOException {
-        assertThat(outcome.err().lines())
-                .singleElement()
-                .asString()
-                .startsWith("moe: ")
-                .contains(line);
-        assertThat(outcome.status()).isEqualTo(1);
-        assertThat(outcome.out()).isEmpty();
-        try (Stream<Path> files = Files.list(results)) {
-            assertThat(files).isEmpty();
-        }
+        run.fails(line, outcome);
     }
 
     private void fails(String line, Map<String, Numbers> tensors) throws IOException {
-        RunFixture fixture = RunFixture.named(OLMOE);
         RunFixture.write(input, tensors);
-        fails(input + ": " + line, fixture.run(input, output));
-    }
-
-    @Nested
-    final class Checkpoint {
-        @Test
-        void aFolderWithoutConfig() throws IOException {
-            fails(temporary + ": expected a config.json but found none", temporary, 1);
-        }
-
-        @Test
-        void noFolder() throws IOException {
-            fails(temporary.resolve("nowhere") + ": expected", temporary.resolve("nowhere"), 1);
-        }
-
-        @Test
-        void aMissingShard() throws IOException {
-            Path folder = copy("qwen3-moe");
-            String shard = "model-00002-of-00003.safetensors";
-            Files.delete(folder.resolve(shard));
-            fails(folder + ": expected " + shard, folder, 1);
-        }
-
-        @Test
-        void aTruncatedFile() throws IOException {
-            Path folder = copy(OLMOE);
-            Path file = folder.resolve("model.safetensors");
-            try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-                channel.truncate(channel.size() - 100);
-            }
-            fails(file + ": ", folder, 1);
-        }
-
-        @Test
-        void aWrongShape() throws IOException {
-            Numbers gate = RunFixture.read(RunFixture.named(OLMOE).folder().resolve("model.safetensors"))
-                    .get(GATE);
-            Path folder = with(GATE, gate.rows(1, gate.rows()));
-            fails(folder + ": ", folder, 1);
-            fails(GATE + ": expected shape [", folder, 1);
-        }
-
-        @Test
-        void aWeightThatIsNotFinite() throws IOException {
-            Numbers gate = RunFixture.read(RunFixture.named(OLMOE).folder().resolve("model.safetensors"))
-                    .get(GATE);
-            gate.values()[7] = Double.NaN;
-            Path folder = with(GATE, gate);
-            for (String backend : List.of("nd4j", "reference")) {
-                fails(
-                        GATE + ": expected finite numbers but number 7 is NaN",
-                        folder,
-                        1,
-                        "--backend",
-                        backend,
-                        "--residual");
-            }
-        }
-
-        @Test
-        void aTypeThatIsNotKnown() throws IOException {
-            Path folder = copy(OLMOE);
-            Path file = folder.resolve("model.safetensors");
-            byte[] bytes = Files.readAllBytes(file);
-            String text = new String(bytes, StandardCharsets.ISO_8859_1);
-            int at = text.indexOf("BF16", text.indexOf('"' + GATE + '"'));
-            bytes[at] = 'Q';
-            Files.write(file, bytes);
-            fails("QF16", folder, 1);
-        }
-
-        @Test
-        void wholeNumbersAsWeights() throws IOException {
-            Numbers gate = RunFixture.read(RunFixture.named(OLMOE).folder().resolve("model.safetensors"))
-                    .get(GATE);
-            fails(GATE + ": expected", with(GATE, gate.as(ElementType.I32)), 1);
-        }
-
-        @Test
-        void aDenseLayer() throws IOException {
-            fails(
-                    "layer: expected an MoE layer, one of [1], but was 0",
-                    RunFixture.named("deepseek-moe").folder(),
-                    0);
-        }
-
-        @Test
-        void aLayerThatIsNotThere() throws IOException {
-            Path folder = RunFixture.named(OLMOE).folder();
-            fails(folder + ": layer: expected an MoE layer, one of [0, 1], but was 2", folder, 2);
-            fails("but was -1", folder, -1);
-        }
+        run.fails(input + ": " + line, RunFixture.named(OLMOE).run(input, output));
     }
 
     @Nested
@@ -191,19 +54,18 @@ final class RunCommandErrorsTest {
             Files.delete(input);
             fails(
                     "--input: expected a safetensors file but found none at " + input,
-                    RunFixture.named(OLMOE).folder(),
-                    1);
+                    RunFixture.named(OLMOE).run(input, output));
         }
 
         @Test
         void noSafetensors() throws IOException {
             Files.writeString(input, "hidden_states");
-            fails(input + ": ", RunFixture.named(OLMOE).folder(), 1);
+            fails(input + ": ", RunFixture.named(OLMOE).run(input, output));
         }
 
         @Test
         void noTokens() throws IOException {
-            Map<String, Numbers> tensors = tokens();
+            Map<String, Numbers> tensors = FailingRun.tokens();
             tensors.put("hidden_state", tensors.remove("hidden_states"));
             fails(
                     "expected a tensor hidden_states but was a file with these: d_output, hidden_state; rename"
@@ -214,7 +76,7 @@ final class RunCommandErrorsTest {
 
         @Test
         void anotherWidth() throws IOException {
-            Map<String, Numbers> tensors = tokens();
+            Map<String, Numbers> tensors = FailingRun.tokens();
             Numbers tokens = tensors.get("hidden_states");
             long width = tokens.columns();
             tensors.put("hidden_states", tokens.as((long) tokens.rows() * 2, width / 2));
@@ -230,17 +92,17 @@ final class RunCommandErrorsTest {
 
         @Test
         void wholeNumbers() throws IOException {
-            Map<String, Numbers> tensors = tokens();
+            Map<String, Numbers> tensors = FailingRun.tokens();
             tensors.put("hidden_states", tensors.get("hidden_states").as(ElementType.I32));
             fails("hidden_states: expected numbers of [F64, F32, F16, BF16] but was I32", tensors);
-            tensors = tokens();
+            tensors = FailingRun.tokens();
             tensors.put("d_output", tensors.get("d_output").as(ElementType.I64));
             fails("d_output: expected numbers of [F64, F32, F16, BF16] but was I64", tensors);
         }
 
         @Test
         void aNumberThatIsNotFiniteIsNamedByTokenAndColumn() throws IOException {
-            Map<String, Numbers> tensors = tokens();
+            Map<String, Numbers> tensors = FailingRun.tokens();
             Numbers tokens = tensors.get("hidden_states");
             int width = tokens.columns();
             tokens.values()[3 * width + 5] = Double.NaN;
@@ -249,21 +111,21 @@ final class RunCommandErrorsTest {
             tensors.put("hidden_states", tokens.as((long) tokens.rows(), 1L, (long) width));
             tensors.remove("d_output");
             fails("hidden_states: expected finite numbers but was NaN at sequence 3, token 0, column 5", tensors);
-            tensors = tokens();
+            tensors = FailingRun.tokens();
             tensors.get("d_output").values()[2] = Double.NEGATIVE_INFINITY;
             fails("d_output: expected finite numbers but was -Infinity at token 0, column 2", tensors);
         }
 
         @Test
         void aNumberThatIsTooLargeForThePrecision() throws IOException {
-            Map<String, Numbers> tensors = tokens();
+            Map<String, Numbers> tensors = FailingRun.tokens();
             tensors.get("hidden_states").values()[0] = 1e200;
             fails("hidden_states: expected finite numbers but was Infinity at token 0, column 0", tensors);
         }
 
         @Test
         void aGradientOfAnotherShape() throws IOException {
-            Map<String, Numbers> tensors = tokens();
+            Map<String, Numbers> tensors = FailingRun.tokens();
             Numbers dOutput = tensors.get("d_output");
             tensors.put("d_output", dOutput.as(1L, (long) dOutput.rows(), (long) dOutput.columns()));
             fails("d_output: expected the shape of hidden_states, [", tensors);
@@ -271,7 +133,7 @@ final class RunCommandErrorsTest {
 
         @Test
         void tensorsWithoutMeaningAreSaid() throws IOException {
-            Map<String, Numbers> tensors = tokens();
+            Map<String, Numbers> tensors = FailingRun.tokens();
             tensors.put("d_ouput", tensors.remove("d_output"));
             tensors.put("mask", tensors.get("hidden_states"));
             RunFixture.write(input, tensors);
@@ -317,7 +179,7 @@ final class RunCommandErrorsTest {
 
         @Test
         void aFileOfTheCheckpoint() throws IOException {
-            Path folder = copy(OLMOE);
+            Path folder = run.copy(OLMOE);
             Path model = folder.resolve("model.safetensors");
             byte[] before = Files.readAllBytes(model);
             fails(
