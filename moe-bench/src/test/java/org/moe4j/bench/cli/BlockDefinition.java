@@ -12,6 +12,7 @@ import org.moe4j.checkpoint.safetensors.TensorStore;
 /** {@code h + behind(layer(before(h)))} and its gradients, for whatever the layer gives: norms and their derivatives as loops. */
 record BlockDefinition(Optional<Norm> before, Optional<Norm> behind) {
     /** {@code y = x · r · w} with {@code r = 1/√(mean x² + ε)}. */
+    @SuppressWarnings("ArrayRecordComponent") // test data
     private record Norm(String name, double[] weight, double epsilon) {
         double root(double[] x, int row) {
             double sum = 0;

@@ -92,8 +92,8 @@ final class InspectCommandTest {
         String text = text("fixtures/deepseek-v3");
         JsonNode root = json("fixtures/deepseek-v3");
         root.get("settings")
-                .fields()
-                .forEachRemaining(setting -> assertThat(text)
+                .properties()
+                .forEach(setting -> assertThat(text)
                         .containsPattern("(?m)^" + setting.getKey() + " +"
                                 + setting.getValue().asText() + "$"));
         for (JsonNode role : root.get("census").get("roles")) {

@@ -27,6 +27,7 @@ record RunFixture(Path folder, JsonNode facts, Map<String, Numbers> expected) {
     private static final Path ROOT = Path.of("..", "moe-checkpoint", "src", "test", "resources", "fixtures");
 
     /** A tensor of a file. */
+    @SuppressWarnings("ArrayRecordComponent") // test data
     record Numbers(ElementType type, List<Long> shape, double[] values) {
         int columns() {
             return Math.toIntExact(shape.get(shape.size() - 1));

@@ -115,7 +115,7 @@ class CompleteCheckpointsTest {
     }
 
     private static final String LATENT_ATTENTION = """
-            "n_routed_experts": 2, "moe_intermediate_size": 5, "intermediate_size": 9, "kv_lora_rank": 3,
+            "n_routed_experts": 2, "first_k_dense_replace": 0, "moe_intermediate_size": 5, "intermediate_size": 9, "kv_lora_rank": 3,
             "qk_nope_head_dim": 4, "qk_rope_head_dim": 2, "v_head_dim": 5,
             """;
 
