@@ -97,7 +97,7 @@ final class LayerReader {
         return parameters(LayerNeeds.routed(ExpertShape.routed(needs.preset())), expert);
     }
 
-    private TopKRouter router() throws IOException {
+    TopKRouter router() throws IOException {
         RouterConfig config = RouterConfig.from(needs.preset());
         try (Matrix weight = matrix(LayerPart.ROUTER_WEIGHT, 0)) {
             TopKRouter router;
@@ -131,7 +131,7 @@ final class LayerReader {
         }
     }
 
-    private Experts shared() throws IOException {
+    Experts shared() throws IOException {
         ExpertShape shape = ExpertShape.shared(needs.preset()).get(0);
         try (Parameters weights = parameters(LayerNeeds.shared(shape), 0)) {
             return FeedForwardExperts.of(shape.activation(), List.of(weights));
@@ -150,14 +150,14 @@ final class LayerReader {
         }
     }
 
-    private LatentProjections latent() throws IOException {
+    LatentProjections latent() throws IOException {
         try (Matrix down = matrix(LayerPart.LATENT_DOWN, 0);
                 Matrix up = matrix(LayerPart.LATENT_UP, 0)) {
             return LatentProjections.of(down, up);
         }
     }
 
-    private MergeConvention merge() throws IOException {
+    MergeConvention merge() throws IOException {
         if (!needs.parts().contains(LayerPart.MERGE_GATE)) {
             return MergeConvention.from(needs.preset(), backend, 0);
         }

@@ -17,11 +17,16 @@ import org.moe4j.checkpoint.safetensors.ElementType;
 import org.moe4j.checkpoint.safetensors.TensorContent;
 import org.moe4j.checkpoint.safetensors.TensorStore;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.router.loss.RouterLoss;
 import org.moe4j.router.loss.RouterLosses;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.merge.rewrite.DownScale;
+import org.moe4j.router.TopKRouter;
 
 /** A published model in a folder, and the MoE layers in it. Several threads may use it at once. */
 public final class MoeCheckpoint implements AutoCloseable {
@@ -201,6 +206,52 @@ public final class MoeCheckpoint implements AutoCloseable {
     }
 
     /**
+     * The output of a layer, one expert after the other: memory holds one of them.
+     *
+     * @param index one of {@link #moeLayers}
+     * @param tokens (T×D), whose backend runs the layer
+     * @return (T×D), to be closed
+     * @throws IllegalArgumentException as {@link #layer}
+     * @throws IOException as {@link #layer}
+     */
+    public Matrix output(int index, Matrix tokens) throws IOException {
+        return output(index, tokens, needs, new DownScale(1));
+    }
+
+    /** The same with other settings of router and merge, and with another scale in the routed experts. */
+    Matrix output(int index, Matrix tokens, LayerNeeds other, DownScale scale) throws IOException {
+        LayerReader reader = new LayerReader(tensors(index, needs.parts()), other, tokens.backend(), () -> {});
+        return new LayerByExperts(reader, other, scale).output(tokens);
+    }
+
+    /**
+     * The tensors of a layer that takes the place of the stored one, by the names and in the shapes that the checkpoint has for them, the
+     * selection bias too.
+     *
+     * @param index of the layer
+     * @param type of all numbers: F64, F32, F16 or BF16
+     * @param layer with the parts of the stored one; open until the tensors are written
+     * @return the tensors, for {@link CheckpointWriter#save}
+     * @throws IllegalArgumentException when it has no parameters of such names, or a bias of another length
+     * @throws IOException as {@link #layer}
+     */
+    public List<TensorContent> contents(int index, ElementType type, MoeLayer layer) throws IOException {
+        Set<LayerPart> parts = new LinkedHashSet<>(needs.parts());
+        NamedParts named = new NamedParts(layer.parameters());
+        return tensors(index, parts).contents("", type, (part, expert) -> part == LayerPart.SELECTION_BIAS
+                ? bias(layer)
+                : named.of(part, expert), parts);
+    }
+
+    private Matrix bias(MoeLayer layer) {
+        if (layer.router() instanceof TopKRouter router && router.selectionBias().isPresent()) {
+            double[] values = router.selectionBias().get().values();
+            return ReferenceBackend.instance().matrix(1, values.length, values);
+        }
+        throw Require.expected("layer", "a router with a selection bias", "one without");
+    }
+
+    /**
      * The tensors of a layer with other values, by the names and in the shapes that the checkpoint has for them: for gradients, or for
      * parameters that were changed.
      *
@@ -232,6 +283,22 @@ public final class MoeCheckpoint implements AutoCloseable {
     private LayerTensors tensors(int index, Set<LayerPart> parts) throws IOException {
         requireMoe(index);
         return LayerTensors.find(layout, store, index, needs.sizes(), parts);
+    }
+
+    Layout layout() {
+        return layout;
+    }
+
+    LayerNeeds needs() {
+        return needs;
+    }
+
+    TensorStore store() {
+        return store;
+    }
+
+    LayerTensors tensors(int index) throws IOException {
+        return tensors(index, needs.parts());
     }
 
     /**

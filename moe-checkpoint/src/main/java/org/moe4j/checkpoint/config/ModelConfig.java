@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
 
@@ -29,11 +30,13 @@ public final class ModelConfig {
             .build());
 
     private final String name;
+    private final String json;
     private final JsonNode outer;
     private final JsonNode inner;
 
-    private ModelConfig(String name, JsonNode outer) {
+    private ModelConfig(String name, String json, JsonNode outer) {
         this.name = name;
+        this.json = json;
         this.outer = outer;
         this.inner = outer.path(NESTED).isObject() ? outer.path(NESTED) : outer;
     }
@@ -71,7 +74,7 @@ public final class ModelConfig {
             if (root == null || !root.isObject()) {
                 throw new IOException(name + ": expected a JSON object but was something else");
             }
-            return new ModelConfig(name, root);
+            return new ModelConfig(name, text, root);
         } catch (JsonProcessingException e) {
             throw new IOException(name + ": expected JSON but was broken (" + e.getOriginalMessage() + ")", e);
         }
@@ -101,6 +104,51 @@ public final class ModelConfig {
                 .map(model -> at(model, key))
                 .filter(node -> !node.isMissingNode() && !node.isNull())
                 .findFirst();
+    }
+
+    /**
+     * All of it.
+     *
+     * @return the text that it was read from
+     */
+    public String json() {
+        return json;
+    }
+
+    /**
+     * The configuration with another value of a key: where the key is, or, if it is nowhere, in the text model. Every other character of
+     * {@link #json} stays.
+     *
+     * @param key without dots, or one that is there
+     * @param value as JSON writes it
+     * @return another configuration
+     * @throws IOException when the value is not JSON
+     */
+    public ModelConfig with(String key, String value) throws IOException {
+        return parse(name, ConfigText.with(json, path(key), value));
+    }
+
+    /**
+     * The configuration without a key.
+     *
+     * @param key in the text model or the whole one
+     * @return another configuration; this one if the key is nowhere
+     * @throws IOException when it is no configuration any more
+     */
+    public ModelConfig without(String key) throws IOException {
+        if (at(inner, key).isMissingNode() && at(outer, key).isMissingNode()) {
+            return this;
+        }
+        return parse(name, ConfigText.without(json, path(key)));
+    }
+
+    private List<String> path(String key) {
+        List<String> path = List.of(key.split("\\.", -1));
+        boolean ofOuter = at(inner, key).isMissingNode() && !at(outer, key).isMissingNode();
+        if (inner == outer || ofOuter) {
+            return path;
+        }
+        return Stream.concat(Stream.of(NESTED), path.stream()).toList();
     }
 
     /**

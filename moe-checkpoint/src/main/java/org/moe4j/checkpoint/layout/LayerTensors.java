@@ -6,7 +6,10 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.ToDoubleFunction;
 import org.moe4j.checkpoint.safetensors.ElementType;
+import org.moe4j.checkpoint.safetensors.StoredRounding;
 import org.moe4j.checkpoint.safetensors.StoredTensor;
 import org.moe4j.checkpoint.safetensors.TensorContent;
 import org.moe4j.checkpoint.safetensors.TensorStore;
@@ -45,8 +48,40 @@ public final class LayerTensors {
         return new LayerSearch(layout, store, layer, sizes).find(parts);
     }
 
-    private String filled(String name, int expert) {
+    String filled(String name, int expert) {
         return TensorPattern.filled(name, prefix, layer, expert);
+    }
+
+    /** Names of all tensors that hold a part, those of scales too. */
+    List<String> storedNames(LayerPart part) {
+        TensorPattern pattern = pattern(part);
+        List<String> names = new ArrayList<>();
+        for (int e = 0; e < (pattern.perExpert() ? sizes.experts() : 1); e++) {
+            names.add(filled(pattern.name(), e));
+            Optional<String> scales = pattern.scales();
+            if (scales.isPresent()) {
+                names.add(filled(scales.get(), e));
+            }
+        }
+        return names;
+    }
+
+    /**
+     * The parts that are stored in 4 bits, as tensors of wider numbers.
+     *
+     * @param layout of the family, which has other names and shapes for these
+     * @param type of all numbers
+     * @param factor of a part
+     * @param rounding gets what storing does to them
+     * @return what takes the place of each stored tensor, by its name: one tensor, or none; empty if no part has 4 bits
+     * @throws IllegalArgumentException when the family has experts in 4 bits only
+     */
+    public Map<String, List<TensorContent>> unpacked(
+            Layout layout, ElementType type, ToDoubleFunction<LayerPart> factor, StoredRounding rounding) {
+        List<LayerPart> packed = patterns.keySet().stream()
+                .filter(part -> patterns.get(part).encoding() == TensorPattern.Encoding.MXFP4)
+                .toList();
+        return new UnpackedExperts(layout, this, sizes, packed).contents(type, factor, rounding);
     }
 
     /**

@@ -3,6 +3,7 @@ package org.moe4j.checkpoint.layout;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -13,6 +14,7 @@ import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.moe4j.checkpoint.config.ConfigChange;
 import org.moe4j.checkpoint.config.ConfigRule;
 import org.moe4j.checkpoint.config.ModelConfig;
 import org.moe4j.core.internal.Spelling;
@@ -206,6 +208,43 @@ public final class Layout {
                         .apply(config)
                         .filter(value -> !value.equals("0") && !value.equals("false"))
                         .isPresent();
+    }
+
+    /**
+     * The change of a configuration after which the router's weights have no scale.
+     *
+     * @return empty where a configuration of this family cannot say so
+     */
+    public Optional<ConfigChange> withoutRoutedScale() {
+        return Optional.ofNullable(rules.changes().get("routedScale"));
+    }
+
+    /**
+     * The changes of a configuration that mean a merge convention.
+     *
+     * @return by the names of conventions; empty where a configuration of this family cannot say which
+     */
+    public SortedMap<String, ConfigChange> conventions() {
+        SortedMap<String, ConfigChange> found = new TreeMap<>();
+        rules.changes().forEach((key, change) -> {
+            if (key.startsWith("convention.")) {
+                found.put(key.substring("convention.".length()), change);
+            }
+        });
+        return found;
+    }
+
+    /**
+     * What a tensor is by its name, in a layer of the model or in another that is like one, as in the blocks that predict further tokens.
+     *
+     * @param name of a tensor
+     * @return the part of an MoE layer that it holds, or one of two that share it; empty for scales and all else
+     */
+    public Optional<LayerPart> partNamed(String name) {
+        return Arrays.stream(LayerPart.values())
+                .filter(part -> part.whose() != LayerPart.Whose.BLOCK)
+                .filter(part -> tensors(part).stream().anyMatch(pattern -> pattern.names(name)))
+                .findFirst();
     }
 
     /**

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import org.moe4j.checkpoint.config.ConfigChange;
 import org.moe4j.checkpoint.config.ConfigRule;
 
 /** The lines of a layout with their notations read: all of them when the file is, so that a fault in one shows at once. */
@@ -31,6 +32,7 @@ final class LayoutRules {
     private final LayoutLines lines;
     private final SortedMap<String, ConfigRule> rules = new TreeMap<>();
     private final SortedMap<String, Check> checks = new TreeMap<>();
+    private final SortedMap<String, ConfigChange> changes = new TreeMap<>();
     private final Map<LayerPart, List<TensorPattern>> tensors = new EnumMap<>(LayerPart.class);
 
     /**
@@ -62,6 +64,8 @@ final class LayoutRules {
             LayerPart part = LayerPart.named(key.substring("tensors.".length()))
                     .orElseThrow(() -> lines.wrong(key, "the name of a part after tensors.", key));
             tensors.put(part, patterns(line));
+        } else if (key.equals("rewrite.routedScale") || key.startsWith("rewrite.convention.")) {
+            changes.put(key.substring("rewrite.".length()), ConfigChange.parse(line));
         } else if (section.equals("check")) {
             checks.put(key, check(key, line));
         } else if (section.equals("census")) {
@@ -114,6 +118,11 @@ final class LayoutRules {
             }
         });
         return found;
+    }
+
+    /** Which change of a configuration means what, by {@code routedScale} and {@code convention.NAME}. */
+    SortedMap<String, ConfigChange> changes() {
+        return changes;
     }
 
     static List<String> sections() {

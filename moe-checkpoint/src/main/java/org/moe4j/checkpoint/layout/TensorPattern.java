@@ -68,6 +68,20 @@ record TensorPattern(String name, List<Axis> axes, Encoding encoding, Optional<S
                 .replace("{expert}", Integer.toString(expert));
     }
 
+    /** Whether a tensor has such a name, in any layer and after any beginning. */
+    boolean names(String tensor) {
+        String[] ends = name.split("\\{prefix\\}", -1);
+        if (!tensor.endsWith(name.substring(name.lastIndexOf('}') + 1))) {
+            return false; // as most do
+        }
+        StringBuilder regex = new StringBuilder(ends.length > 1 ? ".*" : "");
+        for (String piece : ends[ends.length - 1].split("\\{", -1)) {
+            int brace = piece.indexOf('}');
+            regex.append(brace < 0 ? "" : "[0-9]+").append(Pattern.quote(piece.substring(brace + 1)));
+        }
+        return Pattern.matches(regex.toString(), tensor);
+    }
+
     /** The shape of the values, before any encoding. */
     List<Long> shape(Sizes sizes, LayerPart part) {
         return axes.stream()
@@ -98,7 +112,7 @@ record TensorPattern(String name, List<Axis> axes, Encoding encoding, Optional<S
         return shape;
     }
 
-    private static long blocks(long size) {
+    static long blocks(long size) {
         return (size + BLOCK - 1) / BLOCK;
     }
 

@@ -18,13 +18,17 @@ final class RowBytes implements TensorContent.Source {
     private long row = -1;
 
     RowBytes(ElementType type, int columns, RowSource rows) {
+        require(type);
+        this.type = type;
+        this.rows = rows;
+        floats = new float[type == ElementType.F32 ? columns : 0];
+        doubles = new double[type == ElementType.F32 ? 0 : columns];
+    }
+
+    static void require(ElementType type) {
         if (!TYPES.contains(type)) {
             throw Require.expected("type", "one of " + TYPES, type);
         }
-        this.type = type;
-        this.rows = rows;
-        floats = new float[type == ElementType.F64 ? 0 : columns];
-        doubles = new double[type == ElementType.F64 ? columns : 0];
     }
 
     @Override
@@ -33,10 +37,10 @@ final class RowBytes implements TensorContent.Source {
         for (long i = from; i < from + count; i++) {
             if (i / columns != row) {
                 row = i / columns;
-                if (type == ElementType.F64) {
-                    rows.read(Math.toIntExact(row), doubles);
-                } else {
+                if (type == ElementType.F32) {
                     rows.read(Math.toIntExact(row), floats);
+                } else {
+                    rows.read(Math.toIntExact(row), doubles);
                 }
             }
             put((int) (i % columns), into);
@@ -44,12 +48,10 @@ final class RowBytes implements TensorContent.Source {
     }
 
     private void put(int column, ByteBuffer into) {
-        switch (type) {
-            case F64 -> into.putDouble(doubles[column]);
-            case F32 -> into.putFloat(floats[column]);
-            case F16 -> into.putShort(SmallFloats.toFloat16(floats[column]));
-            case BF16 -> into.putShort(SmallFloats.toBfloat16(floats[column]));
-            default -> throw new IllegalStateException(type.name());
+        if (type == ElementType.F32) {
+            into.putFloat(floats[column]);
+        } else {
+            NumberBytes.put(type, doubles[column], into);
         }
     }
 }

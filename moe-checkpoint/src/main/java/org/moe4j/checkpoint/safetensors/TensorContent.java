@@ -94,7 +94,34 @@ public record TensorContent(String name, ElementType type, List<Long> shape, Sou
         return new TensorContent(name, type, shape, new RowBytes(type, columns, source));
     }
 
-    long bytes() {
+    /**
+     * A tensor of numbers times a factor: the product is rounded to {@code double} and then, once, to the type.
+     *
+     * @param name in the file
+     * @param type F64, F32, F16 or BF16
+     * @param shape sizes, outermost first
+     * @param numbers of the tensor
+     * @param factor finite
+     * @param rounding gets what storing does to them
+     * @return the tensor, whose numbers have to be finite
+     */
+    public static TensorContent ofNumbers(
+            String name,
+            ElementType type,
+            List<Long> shape,
+            Numbers numbers,
+            double factor,
+            StoredRounding rounding) {
+        RowBytes.require(type);
+        return new TensorContent(name, type, shape, new NumberBytes(name, type, numbers, factor, rounding));
+    }
+
+    /**
+     * How long it is in a file.
+     *
+     * @return bytes
+     */
+    public long bytes() {
         return Math.multiplyExact(elements(shape), (long) type.bytes());
     }
 }

@@ -94,6 +94,26 @@ public final class TensorStore implements AutoCloseable {
     }
 
     /**
+     * Which file each tensor is in.
+     *
+     * @return names of files in the folder by names of tensors, unmodifiable
+     */
+    public Map<String, String> files() {
+        return Collections.unmodifiableMap(fileOf);
+    }
+
+    /**
+     * Texts beside the tensors of a file.
+     *
+     * @param file one of {@link #files}
+     * @return unmodifiable, often empty
+     * @throws IOException when the file cannot be read
+     */
+    public Map<String, String> metadata(String file) throws IOException {
+        return opened(file).metadata();
+    }
+
+    /**
      * What the header of its file says of a tensor.
      *
      * @param name of the tensor
@@ -117,16 +137,20 @@ public final class TensorStore implements AutoCloseable {
         return file(name).tensor(name);
     }
 
-    private synchronized SafetensorsFile file(String name) throws IOException {
-        if (closed) {
-            throw new IllegalStateException(folder + ": expected an open store but it is closed");
-        }
+    private SafetensorsFile file(String name) throws IOException {
         String file = fileOf.get(name);
         if (file == null) {
             throw new NoSuchElementException(folder + ": expected a tensor of this checkpoint but was " + name
                     + Spelling.closest(name, fileOf.keySet())
                             .map(right -> "; did you mean " + right + "?")
                             .orElse(""));
+        }
+        return opened(file);
+    }
+
+    private synchronized SafetensorsFile opened(String file) throws IOException {
+        if (closed) {
+            throw new IllegalStateException(folder + ": expected an open store but it is closed");
         }
         SafetensorsFile opened = open.get(file);
         if (opened == null) {
