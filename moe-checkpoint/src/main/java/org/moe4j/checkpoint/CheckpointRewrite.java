@@ -9,7 +9,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import org.moe4j.checkpoint.layout.EightBits;
 import org.moe4j.checkpoint.layout.LayerPart;
 import org.moe4j.checkpoint.safetensors.ElementType;
@@ -105,28 +104,29 @@ public final class CheckpointRewrite {
         }
     }
 
+    /** A layer as it is, and how far it is the same under the new settings. */
+    private record Compared(int layer, double[] output, double difference) {}
+
     private RewriteReport write(Path out, Step step) throws IOException {
-        Map<Integer, double[]> outputs = new TreeMap<>();
-        Map<Integer, Double> computed = new TreeMap<>();
+        List<Compared> compared = new ArrayList<>();
         LayerNeeds needs = LayerNeeds.of(original.layout(), settings.config());
         for (int layer : original.moeLayers()) {
             double[] before = output(original, layer, original.needs(), 1);
             double difference = difference(output(original, layer, needs, settings.scale()), before);
             requireSame(layer, difference);
-            outputs.put(layer, before);
-            computed.put(layer, difference);
+            compared.add(new Compared(layer, before, difference));
             step.done();
         }
         List<RewriteReport.Layer> layers = new ArrayList<>();
         CheckpointWriter.write(original, settings.config(), this::contents, out, folder -> {
             try (MoeCheckpoint written = MoeCheckpoint.open(folder, original.layout())) {
-                for (int layer : original.moeLayers()) {
+                for (Compared before : compared) {
                     double difference =
-                            difference(output(written, layer, written.needs(), 1), outputs.get(layer));
+                            difference(output(written, before.layer(), written.needs(), 1), before.output());
                     if (rounding.rounded() == 0) {
-                        requireSame(layer, difference);
+                        requireSame(before.layer(), difference);
                     }
-                    layers.add(new RewriteReport.Layer(layer, computed.get(layer), difference));
+                    layers.add(new RewriteReport.Layer(before.layer(), before.difference(), difference));
                     step.done();
                 }
             }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -31,7 +32,8 @@ import org.moe4j.checkpoint.safetensors.TensorStore;
  * small files beside them. It is written under another name, and moved when it is complete.
  */
 public final class CheckpointWriter {
-    private static final Set<String> WEIGHTS = Set.of("safetensors", "bin", "pt", "pth", "gguf", "h5", "msgpack", "onnx");
+    private static final Set<String> WEIGHTS =
+            Set.of("safetensors", "bin", "pt", "pth", "gguf", "h5", "msgpack", "onnx");
     private static final String INDEX = "model.safetensors.index.json";
 
     private final MoeCheckpoint original;
@@ -103,8 +105,8 @@ public final class CheckpointWriter {
         }
         try (Stream<Path> inside = Files.list(out)) {
             if (inside.findAny().isPresent()) {
-                throw new IOException(out + ": expected an empty folder, or one that is not there yet, but was one with"
-                        + " files");
+                throw new IOException(
+                        out + ": expected an empty folder, or one that is not there yet, but was one with" + " files");
             }
         }
     }
@@ -115,10 +117,17 @@ public final class CheckpointWriter {
         if (parent == null) {
             throw new IOException(out + ": expected a folder in another one but was a root");
         }
-        Files.createDirectories(parent);
         Path temporary = parent.resolve("." + target.getFileName() + "." + UUID.randomUUID() + ".tmp");
         try {
+            Files.createDirectories(parent);
             Files.createDirectory(temporary);
+        } catch (FileSystemException e) {
+            throw new IOException(
+                    out + ": expected a folder that can be written but was none ("
+                            + e.getClass().getSimpleName() + ": " + e.getMessage() + ")",
+                    e);
+        }
+        try {
             writeTensors(temporary, changes);
             Files.writeString(temporary.resolve(ModelConfig.FILE), config.json(), StandardOpenOption.CREATE_NEW);
             copyOthers(temporary);

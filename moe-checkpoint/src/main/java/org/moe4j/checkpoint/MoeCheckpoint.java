@@ -232,19 +232,25 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @param type of all numbers: F64, F32, F16 or BF16
      * @param layer with the parts of the stored one; open until the tensors are written
      * @return the tensors, for {@link CheckpointWriter#save}
-     * @throws IllegalArgumentException when it has no parameters of such names, or a bias of another length
      * @throws IOException as {@link #layer}
      */
     public List<TensorContent> contents(int index, ElementType type, MoeLayer layer) throws IOException {
-        Set<LayerPart> parts = new LinkedHashSet<>(needs.parts());
-        NamedParts named = new NamedParts(layer.parameters());
-        return tensors(index, parts).contents("", type, (part, expert) -> part == LayerPart.SELECTION_BIAS
-                ? bias(layer)
-                : named.of(part, expert), parts);
+        return tensors(index, needs.parts())
+                .contents("", type, (part, expert) -> partOf(layer, part, expert), needs.parts());
     }
 
-    private Matrix bias(MoeLayer layer) {
-        if (layer.router() instanceof TopKRouter router && router.selectionBias().isPresent()) {
+    private static Matrix partOf(MoeLayer layer, LayerPart part, int expert) {
+        if (part == LayerPart.SELECTION_BIAS) {
+            return bias(layer);
+        }
+        try (Parameters all = layer.parameters()) {
+            return new NamedParts(all).of(part, expert);
+        }
+    }
+
+    private static Matrix bias(MoeLayer layer) {
+        if (layer.router() instanceof TopKRouter router
+                && router.selectionBias().isPresent()) {
             double[] values = router.selectionBias().get().values();
             return ReferenceBackend.instance().matrix(1, values.length, values);
         }

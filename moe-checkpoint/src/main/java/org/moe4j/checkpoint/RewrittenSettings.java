@@ -84,7 +84,8 @@ record RewrittenSettings(
         RouterConfig router = router();
         if (!router.unitSum()) {
             throw expected(
-                    "routing weights that sum to 1, as a convention presumes", router.renormalization().toString());
+                    "routing weights that sum to 1, as a convention presumes",
+                    router.renormalization().toString());
         }
         if (router.scale() != 1) {
             throw expected("a router without a scale", router.scale() + "; absorb-routed-scale first");

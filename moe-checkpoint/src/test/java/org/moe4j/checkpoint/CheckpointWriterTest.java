@@ -54,8 +54,17 @@ class CheckpointWriterTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "mixtral", "mixtral-v5-fused-square", "qwen2-moe", "qwen3-moe", "qwen3.5-moe", "deepseek-v3",
-                "deepseek-v3-v5-fused", "nemotron-3-latent", "gpt-oss-bf16", "gpt-oss-bf16-square", "olmo-hf"
+                "mixtral",
+                "mixtral-v5-fused-square",
+                "qwen2-moe",
+                "qwen3-moe",
+                "qwen3.5-moe",
+                "deepseek-v3",
+                "deepseek-v3-v5-fused",
+                "nemotron-3-latent",
+                "gpt-oss-bf16",
+                "gpt-oss-bf16-square",
+                "olmo-hf"
             })
     void aChangedLayerIsReadBackBitForBit(String name) throws IOException {
         Fixture fixture = Fixture.named(name);
@@ -125,8 +134,8 @@ class CheckpointWriterTest {
                     MoeLayer layer = original.layer(fixture.layer(), BACKEND)) {
                 List<TensorContent> contents =
                         new ArrayList<>(original.contents(fixture.layer(), ElementType.F32, layer));
-                assertThatThrownBy(() -> CheckpointWriter.save(
-                                original, original.config(), contents, folder.resolve("out")))
+                assertThatThrownBy(() ->
+                                CheckpointWriter.save(original, original.config(), contents, folder.resolve("out")))
                         .isInstanceOf(IllegalArgumentException.class)
                         .hasMessageStartingWith("changed: expected tensors that " + fixture.folder()
                                 + " has in at least 16 bits but was model.layers.")
@@ -137,7 +146,8 @@ class CheckpointWriterTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"qwen2-moe", "deepseek-v3", "nemotron-3-latent", "gpt-oss-mxfp4", "olmo-hf-sigmoid", "olmoe"})
+    @ValueSource(
+            strings = {"qwen2-moe", "deepseek-v3", "nemotron-3-latent", "gpt-oss-mxfp4", "olmo-hf-sigmoid", "olmoe"})
     void aLayerThatIsNotHeldGivesTheSame(String name) throws IOException {
         Fixture fixture = Fixture.named(name);
         double[] tokens = fixture.expected("hidden_states");
@@ -153,9 +163,10 @@ class CheckpointWriterTest {
     void aFileOutOfPlaceLeavesNothingBehind() throws IOException {
         Path file = Files.writeString(folder.resolve("file"), "");
         try (MoeCheckpoint original = MoeCheckpoint.open(Fixture.root().resolve("olmoe"))) {
-            assertThatThrownBy(() ->
-                            CheckpointWriter.save(original, original.config(), List.of(), file.resolve("out")))
-                    .isInstanceOf(IOException.class);
+            assertThatThrownBy(() -> CheckpointWriter.save(original, original.config(), List.of(), file.resolve("out")))
+                    .isInstanceOf(IOException.class)
+                    .hasMessage(file.resolve("out") + ": expected a folder that can be written but was none"
+                            + " (FileAlreadyExistsException: " + file + ")");
             assertThatThrownBy(() -> CheckpointWriter.write(
                             original,
                             original.config(),

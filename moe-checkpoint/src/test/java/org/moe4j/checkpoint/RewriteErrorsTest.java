@@ -57,7 +57,7 @@ class RewriteErrorsTest {
     void aConventionHasToBeOneThatTheConfigurationCanSay() throws IOException {
         refused(
                 "olmo-hf",
-                "to-convention: expected one of [olmo, routed-unit-sum], which config.json of Olmo MoE can say, but was"
+                "to-convention: expected one of [olmo, routed-unit-sum], which config.json of Olmo MoE can say but was"
                         + " equal-branch-mass",
                 new ToConvention("equal-branch-mass"));
         refused(
@@ -85,7 +85,7 @@ class RewriteErrorsTest {
     void aConventionPresumesWeightsThatSumToOneWithoutAScale() throws IOException {
         refused(
                 "olmo-hf-sigmoid",
-                "to-convention: expected routing weights that sum to 1, as a convention presumes, but was Norm[p=2.0]",
+                "to-convention: expected routing weights that sum to 1, as a convention presumes but was Norm[p=2.0]",
                 new ToConvention("routed-unit-sum"));
         Path from = ChangedFixture.of("olmo-hf")
                 .config(config -> config.put("original_num_experts_per_tok", 8))
@@ -173,8 +173,8 @@ class RewriteErrorsTest {
     @Test
     void aLayerThatWouldComputeSomethingElseIsNotWritten() throws IOException {
         String text;
-        try (InputStream stream = Objects.requireNonNull(
-                Layout.class.getResourceAsStream("/moe/layout/deepseek-v3.properties"))) {
+        try (InputStream stream =
+                Objects.requireNonNull(Layout.class.getResourceAsStream("/moe/layout/deepseek-v3.properties"))) {
             text = new String(stream.readAllBytes(), StandardCharsets.UTF_8);
         }
         Path file = Files.writeString(

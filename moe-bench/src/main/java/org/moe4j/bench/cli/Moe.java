@@ -23,7 +23,7 @@ import picocli.CommandLine.ScopeType;
         mixinStandardHelpOptions = true,
         versionProvider = Moe.Version.class,
         scope = ScopeType.INHERIT,
-        description = "Runs, studies, inspects and measures MoE layers.",
+        description = "Runs, studies, inspects, rewrites and measures MoE layers.",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {"0:done", "1:the work failed; standard error says what", "2:wrong usage"},
         subcommands = {StudyCommand.class, InspectCommand.class, RunCommand.class, RewriteCommand.class, BenchCommand.class})

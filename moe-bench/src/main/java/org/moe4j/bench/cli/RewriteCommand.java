@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import org.moe4j.bench.support.Progress;
 import org.moe4j.checkpoint.CheckpointRewrite;
 import org.moe4j.checkpoint.MoeCheckpoint;
@@ -60,8 +61,10 @@ final class RewriteCommand implements Callable<Integer> {
             paramLabel = "NAME",
             converter = ConventionConverter.class,
             description = "Another merge convention: olmo, routed-unit-sum, equal-branch-mass or width-proportional.")
-    private void convention(String name) {
-        add(name != null, new RewriteOperation.ToConvention(String.valueOf(name)));
+    private void convention(@Nullable String name) {
+        if (name != null) {
+            operations.add(new RewriteOperation.ToConvention(name));
+        }
     }
 
     @Option(
@@ -69,7 +72,7 @@ final class RewriteCommand implements Callable<Integer> {
             paramLabel = "bf16|f32",
             converter = TypeConverter.class,
             description = "The type in which the tensors of MoE layers are stored; those of 8 or 4 bits are decoded.")
-    private void type(ElementType type) {
+    private void type(@Nullable ElementType type) {
         if (type != null) {
             operations.add(new RewriteOperation.StoreAs(type));
         }
@@ -85,7 +88,7 @@ final class RewriteCommand implements Callable<Integer> {
             paramLabel = "w1,w2,…",
             split = ",",
             description = "Several shared experts of these widths for a wide one.")
-    private void split(List<Integer> widths) {
+    private void split(@Nullable List<Integer> widths) {
         if (widths != null) {
             if (widths.stream().anyMatch(width -> width < 1)) {
                 throw new ParameterException(
@@ -145,8 +148,9 @@ final class RewriteCommand implements Callable<Integer> {
         out.println("rounding of stored values: "
                 + (report.rounding().rounded() == 0
                         ? "none"
-                        : report.rounding().rounded() + " of " + report.rounding().numbers()
-                                + " numbers, by at most " + report.rounding().largest() + " of a number"));
+                        : report.rounding().rounded() + " of "
+                                + report.rounding().numbers() + " numbers, by at most "
+                                + report.rounding().largest() + " of a number"));
     }
 
     /** Reads the option {@code --dtype}. */

@@ -45,7 +45,17 @@ final class MoeTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"", "study ", "study merge-scale ", "study shared-collapse ", "inspect ", "bench "})
+    @ValueSource(
+            strings = {
+                "",
+                "study ",
+                "study merge-scale ",
+                "study shared-collapse ",
+                "inspect ",
+                "run ",
+                "rewrite ",
+                "bench "
+            })
     void everyCommandHasHelp(String command) {
         Outcome help = moe((command + "--help").split(" "));
         assertThat(help.status()).isZero();

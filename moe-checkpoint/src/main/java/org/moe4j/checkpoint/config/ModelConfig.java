@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
@@ -116,8 +117,8 @@ public final class ModelConfig {
     }
 
     /**
-     * The configuration with another value of a key: where the key is, or, if it is nowhere, in the text model. Every other character of
-     * {@link #json} stays.
+     * The configuration with another value of a key: wherever the key is, or, if it is nowhere, in the text model. Every other character
+     * of {@link #json} stays.
      *
      * @param key without dots, or one that is there
      * @param value as JSON writes it
@@ -125,30 +126,48 @@ public final class ModelConfig {
      * @throws IOException when the value is not JSON
      */
     public ModelConfig with(String key, String value) throws IOException {
-        return parse(name, ConfigText.with(json, path(key), value));
+        List<List<String>> paths = paths(key);
+        String changed = json;
+        for (List<String> path : paths.isEmpty() ? List.of(inText(key)) : paths) {
+            changed = ConfigText.with(changed, path, value);
+        }
+        return parse(name, changed);
     }
 
     /**
      * The configuration without a key.
      *
      * @param key in the text model or the whole one
-     * @return another configuration; this one if the key is nowhere
+     * @return another configuration; an equal one if the key is nowhere
      * @throws IOException when it is no configuration any more
      */
     public ModelConfig without(String key) throws IOException {
-        if (at(inner, key).isMissingNode() && at(outer, key).isMissingNode()) {
-            return this;
+        String changed = json;
+        for (List<String> path : paths(key)) {
+            changed = ConfigText.without(changed, path);
         }
-        return parse(name, ConfigText.without(json, path(key)));
+        return parse(name, changed);
     }
 
-    private List<String> path(String key) {
-        List<String> path = List.of(key.split("\\.", -1));
-        boolean ofOuter = at(inner, key).isMissingNode() && !at(outer, key).isMissingNode();
-        if (inner == outer || ofOuter) {
-            return path;
+    /** Where a key is: in the text model, in the whole one, in both or in neither. */
+    private List<List<String>> paths(String key) {
+        List<List<String>> paths = new ArrayList<>();
+        if (!at(inner, key).isMissingNode()) {
+            paths.add(inText(key));
         }
-        return Stream.concat(Stream.of(NESTED), path.stream()).toList();
+        if (nested() && !at(outer, key).isMissingNode()) {
+            paths.add(List.of(key.split("\\.", -1)));
+        }
+        return paths;
+    }
+
+    private boolean nested() {
+        return outer.path(NESTED).isObject();
+    }
+
+    private List<String> inText(String key) {
+        Stream<String> parts = Stream.of(key.split("\\.", -1));
+        return (nested() ? Stream.concat(Stream.of(NESTED), parts) : parts).toList();
     }
 
     /**

@@ -63,7 +63,8 @@ public final class EightBits {
                 || !store.names().contains(name + SCALES)
                 || !store.info(name + SCALES).shape().equals(wanted)) {
             throw new IOException(store.folder() + ": " + name + ": expected scales of blocks of " + TensorPattern.BLOCK
-                    + " x " + TensorPattern.BLOCK + " beside it but was " + tensor.info().type() + " " + shape
+                    + " x " + TensorPattern.BLOCK + " beside it but was "
+                    + tensor.info().type() + " " + shape
                     + " without them");
         }
         Values values = Values.blocks(

@@ -78,8 +78,9 @@ public final class LayerTensors {
      */
     public Map<String, List<TensorContent>> unpacked(
             Layout layout, ElementType type, ToDoubleFunction<LayerPart> factor, StoredRounding rounding) {
-        List<LayerPart> packed = patterns.keySet().stream()
-                .filter(part -> patterns.get(part).encoding() == TensorPattern.Encoding.MXFP4)
+        List<LayerPart> packed = patterns.entrySet().stream()
+                .filter(entry -> entry.getValue().encoding() == TensorPattern.Encoding.MXFP4)
+                .map(Map.Entry::getKey)
                 .toList();
         return new UnpackedExperts(layout, this, sizes, packed).contents(type, factor, rounding);
     }

@@ -7,6 +7,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
 import org.moe4j.checkpoint.safetensors.ElementType;
@@ -54,7 +55,7 @@ final class UnpackedExperts {
         });
         sharing.forEach((name, parts) -> {
             LayerPart part = parts.get(0);
-            List<Long> shape = plain.get(part).shape(sizes, part);
+            List<Long> shape = pattern(part).shape(sizes, part);
             contents.put(
                     tensors.storedNames(part).get(0),
                     List.of(TensorContent.ofNumbers(
@@ -64,16 +65,20 @@ final class UnpackedExperts {
     }
 
     private Numbers numbers(List<LayerPart> parts, List<Long> shape) {
-        List<Axis> axes = plain.get(parts.get(0)).axes();
+        List<Axis> axes = pattern(parts.get(0)).axes();
         return new RowNumbers(
                 () -> new PackedTensor(
                         parts.stream()
-                                .map(part -> new PackedTensor.Member(part, plain.get(part), sizes, this::matrix))
+                                .map(part -> new PackedTensor.Member(part, pattern(part), sizes, this::matrix))
                                 .toList(),
                         axes,
                         shape),
                 Math.toIntExact(shape.get(shape.size() - 1)),
                 shape.stream().reduce(1L, Math::multiplyExact));
+    }
+
+    private TensorPattern pattern(LayerPart part) {
+        return Objects.requireNonNull(plain.get(part));
     }
 
     private Matrix matrix(LayerPart part, int expert) {

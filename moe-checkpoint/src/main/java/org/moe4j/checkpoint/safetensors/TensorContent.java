@@ -106,12 +106,7 @@ public record TensorContent(String name, ElementType type, List<Long> shape, Sou
      * @return the tensor, whose numbers have to be finite
      */
     public static TensorContent ofNumbers(
-            String name,
-            ElementType type,
-            List<Long> shape,
-            Numbers numbers,
-            double factor,
-            StoredRounding rounding) {
+            String name, ElementType type, List<Long> shape, Numbers numbers, double factor, StoredRounding rounding) {
         RowBytes.require(type);
         return new TensorContent(name, type, shape, new NumberBytes(name, type, numbers, factor, rounding));
     }

@@ -28,7 +28,8 @@ class ConfigTextTest {
 
     @Test
     void anAbsentKeyComesFirst() throws IOException {
-        assertThat(config().with("z", "true").json()).isEqualTo(TEXT.replace("\"a\": 1.50", "\"z\": true,\n  \"a\": 1.50"));
+        assertThat(config().with("z", "true").json())
+                .isEqualTo(TEXT.replace("\"a\": 1.50", "\"z\": true,\n  \"a\": 1.50"));
         assertThat(ModelConfig.parse("config", "{ }").with("z", "1").json()).isEqualTo("{ \"z\": 1}");
     }
 
@@ -36,7 +37,8 @@ class ConfigTextTest {
     void aKeyIsTakenOut() throws IOException {
         assertThat(config().without("a").json()).isEqualTo(TEXT.replace("\"a\": 1.50,\n  ", ""));
         assertThat(config().without("e").json()).isEqualTo(TEXT.replace(",\n  \"e\": 1e-05", ""));
-        assertThat(ModelConfig.parse("config", "{\"a\": 1}").without("a").json()).isEqualTo("{}");
+        assertThat(ModelConfig.parse("config", "{\"a\": 1}").without("a").json())
+                .isEqualTo("{}");
         assertThat(config().without("z").json()).isEqualTo(TEXT);
     }
 
@@ -44,7 +46,9 @@ class ConfigTextTest {
     void theTextModelHasItsOwn() throws IOException {
         String text = "{\"a\": 1, \"b\": 2, \"text_config\": {\"a\": 3, \"c\": 4}}";
         ModelConfig nested = ModelConfig.parse("config", text);
-        assertThat(nested.with("a", "9").json()).isEqualTo(text.replace("\"a\": 3", "\"a\": 9"));
+        assertThat(nested.with("a", "9").json())
+                .isEqualTo(text.replace("\"a\": 3", "\"a\": 9").replace("\"a\": 1", "\"a\": 9"));
+        assertThat(nested.without("a").json()).isEqualTo("{\"b\": 2, \"text_config\": {\"c\": 4}}");
         assertThat(nested.with("b", "9").json()).isEqualTo(text.replace("\"b\": 2", "\"b\": 9"));
         assertThat(nested.with("d", "9").json()).isEqualTo(text.replace("{\"a\": 3", "{\"d\": 9,\"a\": 3"));
         assertThat(nested.without("c").json()).isEqualTo(text.replace(", \"c\": 4", ""));

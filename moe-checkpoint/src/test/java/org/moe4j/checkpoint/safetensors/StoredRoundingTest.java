@@ -100,7 +100,8 @@ class StoredRoundingTest {
         assertThatThrownBy(() -> stored(ElementType.F32, 1, Double.NaN))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("x: expected numbers that are finite as F32 but number 0 is NaN");
-        assertThatThrownBy(() -> TensorContent.ofNumbers("x", ElementType.I64, List.of(), (a, b, c, d) -> {}, 1, rounding))
+        assertThatThrownBy(
+                        () -> TensorContent.ofNumbers("x", ElementType.I64, List.of(), (a, b, c, d) -> {}, 1, rounding))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("type: expected one of [F64, F32, F16, BF16] but was I64");
     }
