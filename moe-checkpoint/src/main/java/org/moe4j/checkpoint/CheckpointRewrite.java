@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
@@ -104,29 +105,28 @@ public final class CheckpointRewrite {
         }
     }
 
-    /** A layer as it is, and how far it is the same under the new settings. */
-    private record Compared(int layer, double[] output, double difference) {}
-
     private RewriteReport write(Path out, Step step) throws IOException {
-        List<Compared> compared = new ArrayList<>();
+        Map<Integer, double[]> outputs = new HashMap<>();
+        List<RewriteReport.Layer> computed = new ArrayList<>();
         LayerNeeds needs = LayerNeeds.of(original.layout(), settings.config());
         for (int layer : original.moeLayers()) {
             double[] before = output(original, layer, original.needs(), 1);
             double difference = difference(output(original, layer, needs, settings.scale()), before);
             requireSame(layer, difference);
-            compared.add(new Compared(layer, before, difference));
+            outputs.put(layer, before);
+            computed.add(new RewriteReport.Layer(layer, difference, 0));
             step.done();
         }
         List<RewriteReport.Layer> layers = new ArrayList<>();
         CheckpointWriter.write(original, settings.config(), this::contents, out, folder -> {
             try (MoeCheckpoint written = MoeCheckpoint.open(folder, original.layout())) {
-                for (Compared before : compared) {
-                    double difference =
-                            difference(output(written, before.layer(), written.needs(), 1), before.output());
+                for (RewriteReport.Layer layer : computed) {
+                    double[] before = Objects.requireNonNull(outputs.get(layer.index()));
+                    double difference = difference(output(written, layer.index(), written.needs(), 1), before);
                     if (rounding.rounded() == 0) {
-                        requireSame(before.layer(), difference);
+                        requireSame(layer.index(), difference);
                     }
-                    layers.add(new RewriteReport.Layer(before.layer(), before.difference(), difference));
+                    layers.add(new RewriteReport.Layer(layer.index(), layer.computed(), difference));
                     step.done();
                 }
             }

@@ -22,11 +22,11 @@ import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
-import org.moe4j.router.loss.RouterLoss;
-import org.moe4j.router.loss.RouterLosses;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.merge.rewrite.DownScale;
 import org.moe4j.router.TopKRouter;
+import org.moe4j.router.loss.RouterLoss;
+import org.moe4j.router.loss.RouterLosses;
 
 /** A published model in a folder, and the MoE layers in it. Several threads may use it at once. */
 public final class MoeCheckpoint implements AutoCloseable {

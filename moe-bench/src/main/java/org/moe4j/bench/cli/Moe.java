@@ -26,7 +26,13 @@ import picocli.CommandLine.ScopeType;
         description = "Runs, studies, inspects, rewrites and measures MoE layers.",
         exitCodeListHeading = "%nExit status:%n",
         exitCodeList = {"0:done", "1:the work failed; standard error says what", "2:wrong usage"},
-        subcommands = {StudyCommand.class, InspectCommand.class, RunCommand.class, RewriteCommand.class, BenchCommand.class})
+        subcommands = {
+            StudyCommand.class,
+            InspectCommand.class,
+            RunCommand.class,
+            RewriteCommand.class,
+            BenchCommand.class
+        })
 public final class Moe {
     private static final int FAILED = 1;
     private static final int WRONG_USAGE = 2;

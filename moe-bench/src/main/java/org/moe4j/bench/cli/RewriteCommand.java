@@ -52,7 +52,7 @@ final class RewriteCommand implements Callable<Integer> {
             names = "--absorb-routed-scale",
             arity = "0",
             description = "The scale of the routing weights moves into the down projections of the routed experts.")
-    private void absorb(boolean wanted) {
+    void absorb(boolean wanted) {
         add(wanted, new RewriteOperation.AbsorbRoutedScale());
     }
 
@@ -61,7 +61,7 @@ final class RewriteCommand implements Callable<Integer> {
             paramLabel = "NAME",
             converter = ConventionConverter.class,
             description = "Another merge convention: olmo, routed-unit-sum, equal-branch-mass or width-proportional.")
-    private void convention(@Nullable String name) {
+    void convention(@Nullable String name) {
         if (name != null) {
             operations.add(new RewriteOperation.ToConvention(name));
         }
@@ -72,14 +72,14 @@ final class RewriteCommand implements Callable<Integer> {
             paramLabel = "bf16|f32",
             converter = TypeConverter.class,
             description = "The type in which the tensors of MoE layers are stored; those of 8 or 4 bits are decoded.")
-    private void type(@Nullable ElementType type) {
+    void type(@Nullable ElementType type) {
         if (type != null) {
             operations.add(new RewriteOperation.StoreAs(type));
         }
     }
 
     @Option(names = "--collapse-shared", arity = "0", description = "One wide shared expert for several.")
-    private void collapse(boolean wanted) {
+    void collapse(boolean wanted) {
         add(wanted, new RewriteOperation.CollapseShared());
     }
 
@@ -88,7 +88,7 @@ final class RewriteCommand implements Callable<Integer> {
             paramLabel = "w1,w2,…",
             split = ",",
             description = "Several shared experts of these widths for a wide one.")
-    private void split(@Nullable List<Integer> widths) {
+    void split(@Nullable List<Integer> widths) {
         if (widths != null) {
             if (widths.stream().anyMatch(width -> width < 1)) {
                 throw new ParameterException(
