@@ -10,6 +10,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
+import org.moe4j.checkpoint.config.ModelConfig;
 import org.moe4j.checkpoint.layout.EightBits;
 import org.moe4j.checkpoint.layout.LayerPart;
 import org.moe4j.checkpoint.safetensors.ElementType;
@@ -143,9 +144,12 @@ public final class CheckpointRewrite {
 
     private List<String> changes() {
         return settings.keys().stream()
-                .map(key -> key + ": " + original.config().text(key).orElse("null") + " -> "
-                        + settings.config().text(key).orElse("null"))
+                .map(key -> key + ": " + value(original.config(), key) + " -> " + value(settings.config(), key))
                 .toList();
+    }
+
+    private static String value(ModelConfig config, String key) {
+        return config.text(key).orElse(config.isNull(key) ? "null" : "absent");
     }
 
     private double factor(LayerPart part) {
