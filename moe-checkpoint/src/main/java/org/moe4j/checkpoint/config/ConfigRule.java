@@ -25,6 +25,9 @@ import org.moe4j.core.internal.Require;
  * </pre>
  */
 public sealed interface ConfigRule {
+    /** Characters of the longest rule: rules are within rules, and each takes room on the stack. */
+    int LONGEST = 4096;
+
     /**
      * Applies the rule.
      *
@@ -49,6 +52,9 @@ public sealed interface ConfigRule {
      * @throws IllegalArgumentException when it is not in this notation
      */
     static ConfigRule parse(String text) {
+        if (text.length() > LONGEST) {
+            throw Require.expected("rule", "at most " + LONGEST + " characters", text.length());
+        }
         int condition = text.lastIndexOf(" if ");
         if (condition >= 0) {
             return Conditional.parse(text, condition);

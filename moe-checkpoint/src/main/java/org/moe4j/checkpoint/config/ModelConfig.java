@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.nio.charset.CharacterCodingException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -21,11 +22,14 @@ public final class ModelConfig {
     public static final String FILE = "config.json";
 
     private static final String NESTED = "text_config";
-    private static final long LONGEST = 16 << 20;
+    private static final long LONGEST = 4 << 20;
     private static final int MOST_DEPTH = 64;
 
     private static final ObjectMapper JSON = new ObjectMapper(JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            // Names of a file would stay in a table of the whole process, and could be made to collide in it.
+            .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
+            .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
             .streamReadConstraints(
                     StreamReadConstraints.builder().maxNestingDepth(MOST_DEPTH).build())
             .build());
@@ -56,9 +60,13 @@ public final class ModelConfig {
             throw new NoSuchFileException(path + ": expected a " + FILE + " but found none");
         }
         if (Files.size(file) > LONGEST) {
-            throw new IOException(file + ": expected at most 16 MiB but was " + Files.size(file) + " bytes");
+            throw new IOException(file + ": expected at most 4 MiB but was " + Files.size(file) + " bytes");
         }
-        return parse(file.toString(), Files.readString(file));
+        try {
+            return parse(file.toString(), Files.readString(file));
+        } catch (CharacterCodingException e) {
+            throw new IOException(file + ": expected UTF-8 but was malformed", e);
+        }
     }
 
     /**

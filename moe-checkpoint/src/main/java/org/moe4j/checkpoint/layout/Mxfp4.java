@@ -1,23 +1,76 @@
 package org.moe4j.checkpoint.layout;
 
-/** The 4-bit numbers of MXFP4: a sign, two bits of exponent, one of mantissa. */
-final class Mxfp4 {
+import org.moe4j.checkpoint.safetensors.StoredTensor;
+
+/** The 4-bit numbers of MXFP4: a sign, two bits of exponent, one of mantissa; 32 of them under a scale. */
+final class Mxfp4 implements Values {
     /** Numbers under one scale. */
     static final int BLOCK = 32;
 
     private static final int NAN_SCALE = 255;
     private static final int BIAS = 127;
 
-    private static final double[] MAGNITUDES = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+    private static final double[] NUMBERS = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
 
-    private Mxfp4() {}
+    private final StoredTensor blocks;
+    private final StoredTensor scales;
 
-    /** The number of four bits under a scale of eight; exact. */
-    static double value(int bits, int scale) {
-        if (scale == NAN_SCALE) {
-            return Double.NaN;
+    Mxfp4(StoredTensor blocks, StoredTensor scales) {
+        this.blocks = blocks;
+        this.scales = scales;
+    }
+
+    private interface Part {
+        /** Takes so many numbers from one on, which have one scale. */
+        void take(int from, int count, double scale);
+    }
+
+    @Override
+    public void read(long from, double[] into, int at, int count) {
+        byte[] pairs = pairs(from, count);
+        int odd = (int) (from % 2);
+        forEachBlock(from, count, (first, part, scale) -> {
+            for (int i = first; i < first + part; i++) {
+                into[at + i] = NUMBERS[bits(pairs, odd + i)] * scale;
+            }
+        });
+    }
+
+    @Override
+    public void read(long from, float[] into, int at, int count) {
+        byte[] pairs = pairs(from, count);
+        int odd = (int) (from % 2);
+        forEachBlock(from, count, (first, part, scale) -> {
+            for (int i = first; i < first + part; i++) {
+                into[at + i] = (float) (NUMBERS[bits(pairs, odd + i)] * scale);
+            }
+        });
+    }
+
+    private byte[] pairs(long from, int count) {
+        byte[] pairs = new byte[(int) ((from + count + 1) / 2 - from / 2)];
+        blocks.readBytes(from / 2, pairs, pairs.length);
+        return pairs;
+    }
+
+    private static int bits(byte[] pairs, int index) {
+        return (pairs[index >> 1] >> ((index & 1) << 2)) & 0xf;
+    }
+
+    private void forEachBlock(long from, int count, Part part) {
+        long first = from / BLOCK;
+        byte[] stored = new byte[(int) ((from + count + BLOCK - 1) / BLOCK - first)];
+        scales.readBytes(first, stored, stored.length);
+        int done = 0;
+        for (byte bits : stored) {
+            int here = (int) Math.min(count - done, BLOCK - (from + done) % BLOCK);
+            part.take(done, here, scale(Byte.toUnsignedInt(bits)));
+            done += here;
         }
-        double magnitude = Math.scalb(MAGNITUDES[bits & 7], scale - BIAS);
-        return (bits & 8) == 0 ? magnitude : -magnitude;
+    }
+
+    /** Exact, for the smallest and the largest too. */
+    private static double scale(int bits) {
+        return bits == NAN_SCALE ? Double.NaN : Math.scalb(1.0, bits - BIAS);
     }
 }

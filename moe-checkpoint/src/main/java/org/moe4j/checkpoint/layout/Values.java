@@ -40,24 +40,7 @@ interface Values {
      * @param block numbers in a row and in a column of a block
      */
     static Values blocks(StoredTensor tensor, StoredTensor scales, int rows, int columns, int block) {
-        int blocksInRow = (columns + block - 1) / block;
-        int blocksInColumn = (rows + block - 1) / block;
-        return (from, into, at, count) -> {
-            tensor.read(from, into, at, count);
-            double[] scale = new double[1];
-            for (int i = 0; i < count; ) {
-                long index = from + i;
-                int column = (int) (index % columns);
-                long row = index / columns;
-                long matrix = row / rows;
-                long blockRow = matrix * blocksInColumn + row % rows / block;
-                scales.read(blockRow * blocksInRow + column / block, scale, 0, 1);
-                int end = (int) Math.min(count, (long) i + Math.min(columns, (column / block + 1) * block) - column);
-                for (; i < end; i++) {
-                    into[at + i] *= scale[0];
-                }
-            }
-        };
+        return new ScaledBlocks(tensor, scales, rows, columns, block);
     }
 
     /**
@@ -65,19 +48,6 @@ interface Values {
      * Source: OCP Microscaling Formats specification 1.0, Sections 5.3 and 5.4.
      */
     static Values mxfp4(StoredTensor blocks, StoredTensor scales) {
-        return (from, into, at, count) -> {
-            long firstByte = from / 2;
-            byte[] bytes = new byte[(int) ((from + count + 1) / 2 - firstByte)];
-            blocks.readBytes(firstByte, bytes, bytes.length);
-            double[] scale = new double[1];
-            for (int i = 0; i < count; i++) {
-                long index = from + i;
-                if (i == 0 || index % Mxfp4.BLOCK == 0) {
-                    scales.read(index / Mxfp4.BLOCK, scale, 0, 1);
-                }
-                int pair = bytes[(int) (index / 2 - firstByte)];
-                into[at + i] = Mxfp4.value(index % 2 == 0 ? pair & 0xf : (pair >> 4) & 0xf, (int) scale[0]);
-            }
-        };
+        return new Mxfp4(blocks, scales);
     }
 }

@@ -6,24 +6,18 @@ import java.nio.ShortBuffer;
 
 /** Numbers of every type, from little-endian bytes to {@code float} and {@code double}. */
 final class Elements {
+    /** Numbers that are copied at once before they are converted: one by one, a buffer checks itself for each. */
+    private static final int PIECE = 4096;
+
     private Elements() {}
 
-    /** Reads {@code count} numbers from where the bytes stand. */
+    /** Reads {@code count} numbers from where the bytes stand; these stand where they stood afterwards. */
     static void read(ElementType type, ByteBuffer bytes, float[] into, int at, int count) {
         switch (type) {
             case F32 -> bytes.asFloatBuffer().get(into, at, count);
-            case BF16 -> {
-                ShortBuffer stored = bytes.asShortBuffer();
-                for (int i = 0; i < count; i++) {
-                    into[at + i] = SmallFloats.bfloat16(stored.get(i));
-                }
-            }
-            case F16 -> {
-                ShortBuffer stored = bytes.asShortBuffer();
-                for (int i = 0; i < count; i++) {
-                    into[at + i] = SmallFloats.float16(stored.get(i));
-                }
-            }
+            case BF16, F16 -> readHalves(type == ElementType.BF16, bytes.asShortBuffer(), into, at, count);
+            case F8_E4M3 -> readBytes(SmallFloats.E4M3, bytes.slice(), into, at, count);
+            case F8_E5M2 -> readBytes(SmallFloats.E5M2, bytes.slice(), into, at, count);
             case I64 -> {
                 LongBuffer stored = bytes.asLongBuffer();
                 for (int i = 0; i < count; i++) {
@@ -40,33 +34,76 @@ final class Elements {
         }
     }
 
+    private static void readHalves(boolean bfloat16, ShortBuffer bytes, float[] into, int at, int count) {
+        short[] piece = new short[Math.min(PIECE, count)];
+        for (int done = 0; done < count; done += piece.length) {
+            int part = Math.min(piece.length, count - done);
+            bytes.get(piece, 0, part);
+            if (bfloat16) {
+                widenBfloat16(piece, into, at + done, part);
+            } else {
+                widenFloat16(piece, into, at + done, part);
+            }
+        }
+    }
+
+    private static void widenBfloat16(short[] from, float[] into, int at, int count) {
+        for (int i = 0; i < count; i++) {
+            into[at + i] = SmallFloats.bfloat16(from[i]);
+        }
+    }
+
+    private static void widenFloat16(short[] from, float[] into, int at, int count) {
+        for (int i = 0; i < count; i++) {
+            into[at + i] = SmallFloats.float16(from[i]);
+        }
+    }
+
+    private static void readBytes(float[] table, ByteBuffer bytes, float[] into, int at, int count) {
+        byte[] piece = new byte[Math.min(PIECE, count)];
+        for (int done = 0; done < count; done += piece.length) {
+            int part = Math.min(piece.length, count - done);
+            bytes.get(piece, 0, part);
+            for (int i = 0; i < part; i++) {
+                into[at + done + i] = table[piece[i] & 0xff];
+            }
+        }
+    }
+
     /** Reads {@code count} numbers from where the bytes stand. */
     static void read(ElementType type, ByteBuffer bytes, double[] into, int at, int count) {
-        if (type == ElementType.F64) {
-            bytes.asDoubleBuffer().get(into, at, count);
-            return;
-        }
         int size = type.bytes();
         int from = bytes.position();
-        for (int i = 0; i < count; i++) {
-            into[at + i] = value(type, bytes, from + i * size);
+        switch (type) {
+            case F64 -> bytes.asDoubleBuffer().get(into, at, count);
+            case F32, BF16, F16, F8_E4M3, F8_E5M2 -> {
+                float[] piece = new float[Math.min(PIECE, count)];
+                for (int done = 0; done < count; done += piece.length) {
+                    int part = Math.min(piece.length, count - done);
+                    read(type, bytes.position(from + done * size), piece, 0, part);
+                    for (int i = 0; i < part; i++) {
+                        into[at + done + i] = piece[i];
+                    }
+                }
+            }
+            default -> {
+                for (int i = 0; i < count; i++) {
+                    into[at + i] = value(type, bytes, from + i * size);
+                }
+            }
         }
     }
 
     private static double value(ElementType type, ByteBuffer bytes, int at) {
         return switch (type) {
             case F64 -> bytes.getDouble(at);
-            case F32 -> bytes.getFloat(at);
-            case F16 -> SmallFloats.float16(bytes.getShort(at));
-            case BF16 -> SmallFloats.bfloat16(bytes.getShort(at));
-            case F8_E4M3 -> SmallFloats.e4m3(bytes.get(at));
-            case F8_E5M2 -> SmallFloats.e5m2(bytes.get(at));
             case I64 -> bytes.getLong(at);
             case I32 -> bytes.getInt(at);
             case I16 -> bytes.getShort(at);
             case I8 -> bytes.get(at);
             case U8 -> Byte.toUnsignedInt(bytes.get(at));
             case BOOL -> bytes.get(at) == 0 ? 0 : 1;
+            case F32, F16, BF16, F8_E4M3, F8_E5M2 -> throw new IllegalStateException(type.name());
         };
     }
 }

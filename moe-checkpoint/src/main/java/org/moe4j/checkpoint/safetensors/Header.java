@@ -3,14 +3,16 @@ package org.moe4j.checkpoint.safetensors;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.PushbackReader;
+import java.io.Reader;
+import java.io.StringWriter;
 import java.nio.ByteBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.CodingErrorAction;
-import java.nio.charset.StandardCharsets;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -22,17 +24,25 @@ import java.util.Map;
  *
  * @param tensors by name, in the order of their bytes
  * @param metadata texts beside them
+ * @param dataBegin byte of the file behind the header
  */
-record Header(Map<String, TensorInfo> tensors, Map<String, String> metadata) {
+record Header(Map<String, TensorInfo> tensors, Map<String, String> metadata, long dataBegin) {
     static final String METADATA = "__metadata__";
+
+    /** The format's own limit, against headers that are made to exhaust memory. */
+    static final long LONGEST = 100_000_000;
 
     private static final int MOST_DEPTH = 8;
     private static final int LONGEST_NUMBER = 20;
     private static final int LONGEST_TEXT = 65_536;
     private static final int LONGEST_SHOWN = 200;
+    private static final int PIECE = 4096;
 
     private static final JsonFactory JSON = JsonFactory.builder()
             .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+            // Names of a file would stay in a table of the whole process, and could be made to collide in it.
+            .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
+            .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
             .streamReadConstraints(StreamReadConstraints.builder()
                     .maxNestingDepth(MOST_DEPTH)
                     .maxNumberLength(LONGEST_NUMBER)
@@ -42,61 +52,71 @@ record Header(Map<String, TensorInfo> tensors, Map<String, String> metadata) {
             .build();
 
     /**
-     * Reads and checks a header.
+     * Reads and checks what stands before the data.
      *
      * @param file name for messages
-     * @param bytes the JSON, without the length before it
-     * @param dataLength bytes of the file after the header
+     * @param in stands on the first byte of the file
+     * @param length bytes of the file
      */
-    static Header parse(String file, ByteBuffer bytes, long dataLength) throws SafetensorsFormatException {
-        if (!bytes.hasRemaining() || bytes.get(bytes.position()) != '{') {
+    static Header read(String file, InputStream in, long length) throws IOException {
+        if (length < Long.BYTES) {
+            throw wrong(file, "file", "at least 8 bytes (length of the header)", length);
+        }
+        byte[] first = in.readNBytes(Long.BYTES);
+        if (first.length < Long.BYTES) {
+            throw new EOFException(
+                    file + ": expected a file that stays as it is but was cut off at byte " + first.length);
+        }
+        long headerLength =
+                ByteBuffer.wrap(first).order(ByteOrder.LITTLE_ENDIAN).getLong();
+        long most = Math.min(LONGEST, length - Long.BYTES);
+        if (headerLength < 0 || headerLength > most) {
+            throw wrong(
+                    file,
+                    "header",
+                    "a length from 0 to " + most + " at byte 0",
+                    Long.toUnsignedString(headerLength));
+        }
+        return parse(file, new HeaderText(file, in, headerLength), Long.BYTES + headerLength, length);
+    }
+
+    private static Header parse(String file, HeaderText text, long dataBegin, long length) throws IOException {
+        char[] first = new char[2]; // room for any character
+        int read = text.read(first, 0, first.length);
+        if (read < 1 || first[0] != '{') {
             throw wrong(file, "header", "a JSON object that begins at once", "something else");
         }
-        String text = decode(file, bytes);
-        Map<String, TensorInfo> tensors = new LinkedHashMap<>();
-        Map<String, String> metadata = new LinkedHashMap<>();
-        try (JsonParser json = JSON.createParser(text)) {
+        PushbackReader whole = new PushbackReader(text, first.length);
+        whole.unread(first, 0, read);
+        try (JsonParser json = JSON.createParser(whole)) {
             HeaderEntries entries = new HeaderEntries(file, json);
-            json.nextToken();
-            while (json.nextToken() == JsonToken.FIELD_NAME) {
-                String name = json.currentName();
-                if (name.equals(METADATA)) {
-                    metadata.putAll(entries.metadata());
-                } else {
-                    tensors.put(name, entries.tensor(name));
-                }
-            }
-            int end = Math.toIntExact(json.currentLocation().getCharOffset());
-            for (int i = end; i < text.length(); i++) {
-                if (text.charAt(i) != ' ') {
-                    throw wrong(file, "header", "only blanks after its last brace", "more at character " + i);
-                }
-            }
+            entries.readAll();
+            requireBlanks(file, json, whole);
+            return new Header(inOrder(file, entries.tensors(), length - dataBegin), entries.metadata(), dataBegin);
         } catch (JsonProcessingException e) {
             long at = e.getLocation() == null ? 0 : e.getLocation().getCharOffset();
             throw new SafetensorsFormatException(
-                    file + ": header: expected JSON but was broken at character " + at + " (" + e.getOriginalMessage()
-                            + ")",
+                    file + ": header: expected JSON but was broken at character " + at + " ("
+                            + shown(e.getOriginalMessage()) + ")",
                     e);
-        } catch (SafetensorsFormatException e) {
-            throw e;
-        } catch (IOException e) {
-            throw new SafetensorsFormatException(file + ": header: " + e.getMessage(), e);
         }
-        return new Header(inOrder(file, tensors, dataLength), metadata);
     }
 
-    private static String decode(String file, ByteBuffer bytes) throws SafetensorsFormatException {
-        try {
-            return StandardCharsets.UTF_8
-                    .newDecoder()
-                    .onMalformedInput(CodingErrorAction.REPORT)
-                    .onUnmappableCharacter(CodingErrorAction.REPORT)
-                    .decode(bytes)
-                    .toString();
-        } catch (CharacterCodingException e) {
-            throw new SafetensorsFormatException(
-                    file + ": header: expected UTF-8 but was malformed at byte " + (Long.BYTES + bytes.position()), e);
+    private static void requireBlanks(String file, JsonParser json, Reader rest) throws IOException {
+        long at = json.currentLocation().getCharOffset();
+        StringWriter buffered = new StringWriter();
+        json.releaseBuffered(buffered);
+        char[] piece = buffered.toString().toCharArray();
+        int count = piece.length;
+        while (count >= 0) {
+            for (int i = 0; i < count; i++) {
+                if (piece[i] != ' ') {
+                    throw wrong(file, "header", "only blanks after its last brace", "more at character " + (at + i));
+                }
+            }
+            at += count;
+            piece = piece.length < PIECE ? new char[PIECE] : piece;
+            count = rest.read(piece, 0, piece.length);
         }
     }
 

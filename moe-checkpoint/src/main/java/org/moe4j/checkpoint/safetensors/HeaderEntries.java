@@ -10,30 +10,77 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the values of a header's entries; the parser stands on the name before the value, and afterwards on its end. */
+/** Reads a header's entries. What it keeps of them is limited, whatever the length of the header. */
 final class HeaderEntries {
     private static final int MOST_SIZES = 16;
+    private static final int MOST_TENSORS = 100_000;
+    private static final long MOST_CHARACTERS = 1 << 24;
 
     private final String file;
     private final JsonParser json;
+    private final Map<String, TensorInfo> tensors = new LinkedHashMap<>();
+    private final Map<String, String> metadata = new LinkedHashMap<>();
+    private long characters;
 
     HeaderEntries(String file, JsonParser json) {
         this.file = file;
         this.json = json;
     }
 
-    Map<String, String> metadata() throws IOException {
-        Map<String, String> texts = new LinkedHashMap<>();
+    /** Tensors by name, in the order of the header. */
+    Map<String, TensorInfo> tensors() {
+        return tensors;
+    }
+
+    Map<String, String> metadata() {
+        return metadata;
+    }
+
+    void readAll() throws IOException {
+        json.nextToken();
+        while (json.nextToken() == JsonToken.FIELD_NAME) {
+            String name = json.currentName();
+            if (name.equals(Header.METADATA)) {
+                readMetadata();
+            } else {
+                require(tensors.size() < MOST_TENSORS, name, "at most " + MOST_TENSORS + " tensors");
+                count(name);
+                tensors.put(name, tensor(name));
+            }
+        }
+    }
+
+    private void readMetadata() throws IOException {
         require(json.nextToken() == JsonToken.START_OBJECT, Header.METADATA, "an object");
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String name = json.currentName();
-            require(json.nextToken() == JsonToken.VALUE_STRING, Header.METADATA, "text as value of " + name);
-            texts.put(name, json.getText());
+            require(
+                    json.nextToken() == JsonToken.VALUE_STRING,
+                    Header.METADATA,
+                    "text as value of " + Header.shown(name));
+            String text = json.getText();
+            count(name);
+            count(text);
+            metadata.put(name, text);
         }
-        return texts;
     }
 
-    TensorInfo tensor(String name) throws IOException {
+    /** A text that is kept. */
+    private void count(String text) throws IOException {
+        require(isWhole(text), Header.shown(text), "names and texts without half a character");
+        characters += text.length();
+        require(
+                characters <= MOST_CHARACTERS,
+                "header",
+                "names and texts of at most " + MOST_CHARACTERS + " characters together");
+    }
+
+    /** Whether it can be written again: escapes of JSON may name one half of a pair alone. */
+    private static boolean isWhole(String text) {
+        return text.codePoints().noneMatch(c -> c >= Character.MIN_SURROGATE && c <= Character.MAX_SURROGATE);
+    }
+
+    private TensorInfo tensor(String name) throws IOException {
         @Nullable ElementType type = null;
         @Nullable List<Long> shape = null;
         @Nullable List<Long> offsets = null;

@@ -1,10 +1,9 @@
 package org.moe4j.checkpoint.safetensors;
 
-import java.io.EOFException;
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
+import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Collections;
@@ -17,20 +16,15 @@ import org.moe4j.core.internal.Spelling;
  * from a file that is larger than memory. Several threads may use it at once.
  */
 public final class SafetensorsFile implements AutoCloseable {
-    /** The format's own limit, against headers that are made to exhaust memory. */
-    static final long LONGEST_HEADER = 100_000_000;
-
     private final Path path;
     private final FileChannel channel;
     private final long length;
-    private final long dataBegin;
     private final Header header;
 
-    private SafetensorsFile(Path path, FileChannel channel, long length, long dataBegin, Header header) {
+    private SafetensorsFile(Path path, FileChannel channel, long length, Header header) {
         this.path = path;
         this.channel = channel;
         this.length = length;
-        this.dataBegin = dataBegin;
         this.header = header;
     }
 
@@ -43,46 +37,24 @@ public final class SafetensorsFile implements AutoCloseable {
      * @throws IOException when it cannot be read
      */
     public static SafetensorsFile open(Path path) throws IOException {
+        requireFile(path);
         FileChannel channel = FileChannel.open(path, StandardOpenOption.READ);
         try {
             long length = channel.size();
-            int headerLength = headerLength(path, channel, length);
-            ByteBuffer bytes = ByteBuffer.allocate(headerLength);
-            fill(path, channel, bytes, Long.BYTES);
-            long dataBegin = Long.BYTES + (long) headerLength;
-            Header header = Header.parse(path.toString(), bytes, length - dataBegin);
-            return new SafetensorsFile(path, channel, length, dataBegin, header);
+            Header header = Header.read(path.toString(), Channels.newInputStream(channel), length);
+            return new SafetensorsFile(path, channel, length, header);
         } catch (IOException | RuntimeException | Error failure) {
             channel.close();
             throw failure;
         }
     }
 
-    private static int headerLength(Path path, FileChannel channel, long length) throws IOException {
-        if (length < Long.BYTES) {
-            throw Header.wrong(path.toString(), "file", "at least 8 bytes (length of the header)", length);
+    /** Opening a pipe would wait for somebody who writes to it. */
+    static void requireFile(Path path) throws IOException {
+        if (Files.exists(path) && !Files.isRegularFile(path)) {
+            throw new IOException(path + ": expected a file but was a "
+                    + (Files.isDirectory(path) ? "folder" : "pipe or device"));
         }
-        ByteBuffer first = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
-        fill(path, channel, first, 0);
-        long headerLength = first.getLong();
-        if (headerLength < 0 || headerLength > LONGEST_HEADER || headerLength > length - Long.BYTES) {
-            throw Header.wrong(
-                    path.toString(),
-                    "header",
-                    "a length from 0 to " + Math.min(LONGEST_HEADER, length - Long.BYTES) + " at byte 0",
-                    Long.toUnsignedString(headerLength));
-        }
-        return (int) headerLength;
-    }
-
-    private static void fill(Path path, FileChannel channel, ByteBuffer buffer, long from) throws IOException {
-        while (buffer.hasRemaining()) {
-            if (channel.read(buffer, from + buffer.position()) < 0) {
-                throw new EOFException(path + ": expected a file that stays as it is but was cut off at byte "
-                        + (from + buffer.position()));
-            }
-        }
-        buffer.flip();
     }
 
     /**
@@ -123,7 +95,7 @@ public final class SafetensorsFile implements AutoCloseable {
     public StoredTensor tensor(String name) throws IOException {
         TensorInfo info = info(name);
         requireLength();
-        StoredTensor tensor = StoredTensor.map(path, channel, info, dataBegin);
+        StoredTensor tensor = StoredTensor.map(path, channel, info, header.dataBegin());
         requireLength();
         return tensor;
     }

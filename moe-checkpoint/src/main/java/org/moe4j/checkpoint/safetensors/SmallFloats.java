@@ -8,6 +8,18 @@ final class SmallFloats {
     private static final int FLOAT_SIGN = 0x8000_0000;
     private static final int FLOAT_INFINITY = 0x7f80_0000;
 
+    /** All numbers of eight bits by their bits. */
+    static final float[] E4M3 = new float[256];
+
+    static final float[] E5M2 = new float[256];
+
+    static {
+        for (int bits = 0; bits < 256; bits++) {
+            E4M3[bits] = e4m3((byte) bits);
+            E5M2[bits] = e5m2((byte) bits);
+        }
+    }
+
     private SmallFloats() {}
 
     static float bfloat16(short bits) {
@@ -24,7 +36,12 @@ final class SmallFloats {
     }
 
     static float float16(short bits) {
-        return widen(bits, 5, 10, true);
+        int magnitude = bits & 0x7fff;
+        if (magnitude >= 0x7c00) {
+            return widen(bits, 5, 10, true);
+        }
+        float value = Float.intBitsToFloat(magnitude << 13) * 0x1p112f; // 112 is between the biases; subnormal or not
+        return Float.intBitsToFloat(Float.floatToRawIntBits(value) | ((bits << 16) & FLOAT_SIGN));
     }
 
     static float e5m2(byte bits) {

@@ -1,6 +1,7 @@
 package org.moe4j.checkpoint.safetensors;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
@@ -99,7 +100,14 @@ public final class StoredTensor {
             ByteBuffer bytes =
                     segment.duplicate().order(ByteOrder.LITTLE_ENDIAN).position((int) (at % SEGMENT));
             int here = Math.min(count - done, bytes.remaining() / size);
-            part.take(bytes, done, here);
+            try {
+                part.take(bytes, done, here);
+            } catch (InternalError e) { // what the JVM makes of a page that is no longer in the file
+                throw new UncheckedIOException(new IOException(
+                        file + ": " + info.name() + ": expected a file that stays as it is but was cut off while it was"
+                                + " read; do not write to a file while it is read",
+                        e));
+            }
             done += here;
         }
     }

@@ -54,7 +54,7 @@ public final class TensorStore implements AutoCloseable {
             }
             return new TensorStore(folder, fileOf);
         }
-        if (!Files.isRegularFile(single)) {
+        if (!Files.exists(single)) {
             throw new NoSuchFileException(folder + ": expected " + SINGLE + " or " + INDEX + " but found neither");
         }
         SafetensorsFile file = SafetensorsFile.open(single);

@@ -43,10 +43,10 @@ class ModelConfigTest {
     @Test
     void aHugeFileIsNotRead() throws IOException {
         Path file = folder.resolve("config.json");
-        Files.write(file, new byte[(16 << 20) + 1]);
+        Files.write(file, new byte[(4 << 20) + 1]);
         assertThatThrownBy(() -> ModelConfig.read(folder))
                 .isInstanceOf(IOException.class)
-                .hasMessage(file + ": expected at most 16 MiB but was 16777217 bytes");
+                .hasMessage(file + ": expected at most 4 MiB but was 4194305 bytes");
     }
 
     @Test

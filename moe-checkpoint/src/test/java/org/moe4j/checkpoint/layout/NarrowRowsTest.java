@@ -50,6 +50,34 @@ class NarrowRowsTest {
         }
     }
 
+    /** A backend asks from as many threads as it has, in any order. */
+    @ParameterizedTest
+    @ValueSource(strings = {"[E, F, D]", "[E, D, F]", "[E, D, 2F.even]"})
+    void severalThreadsMayAskForRows(String axes) {
+        Sizes sizes = new Sizes(1, 3000, 3000, 700, 0);
+        TensorPattern pattern = TensorPattern.parse("w " + axes);
+        for (int round = 0; round < 5; round++) {
+            PartSource rows = new PartSource(COUNT, pattern.strides(sizes, LayerPart.UP, 0), 700, 3000, "w");
+            long wrong = IntStream.range(0, 700)
+                    .parallel()
+                    .mapToLong(f -> {
+                        double[] row = new double[3000];
+                        rows.read(f, row);
+                        return IntStream.range(0, 3000)
+                                .filter(d -> row[d]
+                                        != switch (axes) {
+                                                    case "[E, F, D]" -> f * 3000L + d;
+                                                    case "[E, D, F]" -> d * 700L + f;
+                                                    default -> d * 1400L + 2L * f;
+                                                }
+                                                + 0x1p-30)
+                                .count();
+                    })
+                    .sum();
+            assertThat(wrong).isZero();
+        }
+    }
+
     /** Where element (f, d) of an expert stands, with 130 rows of 5. */
     private static long index(String axes, int e, int f, int d) {
         return switch (axes) {

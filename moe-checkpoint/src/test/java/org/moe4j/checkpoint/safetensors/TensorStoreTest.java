@@ -91,7 +91,7 @@ class TensorStoreTest {
                     {"a":".."}                 | expected the name of a file beside it for a but was .. at line 1
                     {"a":3}                    | expected a file name for a but was VALUE_NUMBER_INT at line 1
                     [1]                        | expected an object as weight_map but was START_ARRAY at line 1
-                    {"a":"x","a":"y"}          | expected JSON but was broken (Duplicate field 'a')
+                    {"a":"x","a":"y"}          | expected each tensor once, not a twice, but was y at line 1
                     """)
     void aBrokenIndexIsRefused(String weightMap, String message) throws IOException {
         index(weightMap);
