@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Test;
@@ -47,7 +48,7 @@ class HostileSizesTest {
             }
             left -= write(out, end);
             byte[] blanks = new byte[1 << 16];
-            java.util.Arrays.fill(blanks, (byte) ' ');
+            Arrays.fill(blanks, (byte) ' ');
             for (; left > 0; left -= blanks.length) {
                 out.write(blanks, 0, Math.min(left, blanks.length));
             }
@@ -73,13 +74,17 @@ class HostileSizesTest {
         header("digits", "{\"a\":{\"shape\":[", 900_000, i -> "9".repeat(100), "]}}");
         header("longName", "{\"", 900_000, i -> "x".repeat(100), "\":1}");
         header("longText", "{\"__metadata__\":{\"a\":\"", 900_000, i -> "x".repeat(100), "\"}}");
-        header("manyTexts", "{\"__metadata__\":{\"0\":\"0\"", 900_000, i -> ",\"t" + i + "\":\"" + "x".repeat(60) + "\"", "}}");
+        header(
+                "manyTexts",
+                "{\"__metadata__\":{\"0\":\"0\"",
+                900_000,
+                i -> ",\"t" + i + "\":\"" + "x".repeat(60) + "\"",
+                "}}");
         header("manySizes", "{\"a\":{\"dtype\":\"U8\",\"shape\":[1", 9_000_000, i -> ",1", "]}}");
         header("mostTensors", "{", 100_000, HostileSizesTest::empty, "}");
         header("tooManyTensors", "{", 1_000_000, HostileSizesTest::empty, "}");
         index();
-        Files.writeString(
-                file("nested", "config.json"), "{\"a\":" + "[".repeat(100_000) + "]".repeat(100_000) + "}");
+        Files.writeString(file("nested", "config.json"), "{\"a\":" + "[".repeat(100_000) + "]".repeat(100_000) + "}");
         Files.writeString(file("numbers", "config.json"), "{\"a\":[" + "12345,".repeat(600_000) + "1]}");
         String printed = ChildJvm.run(
                 Duration.ofMinutes(10),
@@ -92,7 +97,8 @@ class HostileSizesTest {
                         "blanks | 0 tensors",
                         "onlyBlanks | " + file
                                 + "header: expected a JSON object that begins at once but was something else",
-                        "blanksInside | " + file + "a: expected an object but was VALUE_NUMBER_INT at character 32000005",
+                        "blanksInside | " + file
+                                + "a: expected an object but was VALUE_NUMBER_INT at character 32000005",
                         "brackets | " + file + "a: expected an object but was START_ARRAY at character 5",
                         "digits | " + file,
                         "longName | " + file,

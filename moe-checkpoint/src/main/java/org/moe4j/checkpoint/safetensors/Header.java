@@ -72,10 +72,7 @@ record Header(Map<String, TensorInfo> tensors, Map<String, String> metadata, lon
         long most = Math.min(LONGEST, length - Long.BYTES);
         if (headerLength < 0 || headerLength > most) {
             throw wrong(
-                    file,
-                    "header",
-                    "a length from 0 to " + most + " at byte 0",
-                    Long.toUnsignedString(headerLength));
+                    file, "header", "a length from 0 to " + most + " at byte 0", Long.toUnsignedString(headerLength));
         }
         return parse(file, new HeaderText(file, in, headerLength), Long.BYTES + headerLength, length);
     }
@@ -158,9 +155,16 @@ record Header(Map<String, TensorInfo> tensors, Map<String, String> metadata, lon
     static String shown(String text) {
         String line = text.codePoints()
                 .limit(LONGEST_SHOWN)
-                .map(c -> Character.isISOControl(c) ? '?' : c)
+                .map(c -> isShown(c) ? c : '?')
                 .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
                 .toString();
         return text.length() > line.length() ? line + "…" : line;
+    }
+
+    private static boolean isShown(int character) {
+        return switch (Character.getType(character)) {
+            case Character.CONTROL, Character.FORMAT, Character.SURROGATE, Character.LINE_SEPARATOR -> false;
+            default -> true;
+        };
     }
 }

@@ -52,8 +52,8 @@ public final class SafetensorsFile implements AutoCloseable {
     /** Opening a pipe would wait for somebody who writes to it. */
     static void requireFile(Path path) throws IOException {
         if (Files.exists(path) && !Files.isRegularFile(path)) {
-            throw new IOException(path + ": expected a file but was a "
-                    + (Files.isDirectory(path) ? "folder" : "pipe or device"));
+            throw new IOException(
+                    path + ": expected a file but was a " + (Files.isDirectory(path) ? "folder" : "pipe or device"));
         }
     }
 

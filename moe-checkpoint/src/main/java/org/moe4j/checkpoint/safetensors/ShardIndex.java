@@ -70,7 +70,7 @@ final class ShardIndex {
                     index + ": expected JSON but was broken (" + Header.shown(e.getOriginalMessage()) + ")", e);
         } catch (CharConversionException e) {
             throw new SafetensorsFormatException(
-                    index + ": expected UTF-8 but was malformed (" + Header.shown(e.getMessage()) + ")", e);
+                    index + ": expected UTF-8 but was malformed (" + Header.shown("" + e.getMessage()) + ")", e);
         }
     }
 
@@ -80,11 +80,7 @@ final class ShardIndex {
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String tensor = json.currentName();
             require(fileOf.size() < MOST_TENSORS, index, "at most " + MOST_TENSORS + " tensors", json);
-            require(
-                    json.nextToken() == JsonToken.VALUE_STRING,
-                    index,
-                    "a file name for " + Header.shown(tensor),
-                    json);
+            require(json.nextToken() == JsonToken.VALUE_STRING, index, "a file name for " + Header.shown(tensor), json);
             String file = files.computeIfAbsent(json.getText(), text -> text);
             require(isPlain(file), index, "the name of a file beside it for " + Header.shown(tensor), json);
             require(

@@ -1,7 +1,9 @@
 package org.moe4j.checkpoint.safetensors;
 
+import com.sun.management.ThreadMXBean;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -12,6 +14,8 @@ import java.util.Arrays;
  */
 public final class HeaderFuzz {
     private static final int WHOLE = 128;
+    private static final long MOST_ALLOCATED = 16 << 20;
+    private static final ThreadMXBean JVM = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
     private HeaderFuzz() {}
 
@@ -34,11 +38,14 @@ public final class HeaderFuzz {
                     .put(file)
                     .array();
         }
+        long before = JVM.getCurrentThreadAllocatedBytes();
         try {
             check(Header.read("fuzz", new ByteArrayInputStream(file), file.length), file.length);
         } catch (SafetensorsFormatException e) {
             checkMessage(e.getMessage());
         }
+        long allocated = JVM.getCurrentThreadAllocatedBytes() - before;
+        require(allocated < MOST_ALLOCATED, "little memory: " + allocated + " bytes");
     }
 
     /** The tensors fill the file, one after the other. */

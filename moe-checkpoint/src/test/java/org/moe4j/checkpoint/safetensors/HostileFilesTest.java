@@ -1,16 +1,16 @@
 package org.moe4j.checkpoint.safetensors;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.moe4j.checkpoint.safetensors.RawFile.entry;
 
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -28,14 +28,15 @@ class HostileFilesTest {
     private Path folder;
 
     private static String header() {
-        return "{\"__metadata__\":{\"a\":\"b\"}," + entry("a", "F32", "2", 0, 8) + "," + entry("b", "U8", "3", 8, 11) + "}";
+        return "{\"__metadata__\":{\"a\":\"b\"}," + entry("a", "F32", "2", 0, 8) + "," + entry("b", "U8", "3", 8, 11)
+                + "}";
     }
 
     @Test
     void aFileCutOffAtAnyByteIsRefused() throws IOException {
         byte[] whole = RawFile.bytes(header(), 11);
         for (int length = 0; length < whole.length; length++) {
-            Path file = RawFile.write(folder, java.util.Arrays.copyOf(whole, length));
+            Path file = RawFile.write(folder, Arrays.copyOf(whole, length));
             assertThatThrownBy(() -> SafetensorsFile.open(file).close())
                     .as("%d bytes", length)
                     .isInstanceOf(SafetensorsFormatException.class);
@@ -65,10 +66,10 @@ class HostileFilesTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
-                    \ufeff{}                                     | header: expected a JSON object that begins at once but was something else
-                    {"\\ud800":{}}                               | ?: expected names and texts without half a character but was FIELD_NAME at character 1
+                    {"\\ud800":{}}                               | header: expected JSON but was broken
                     {"__metadata__":{"a":"\\udfff"}}             | ?: expected names and texts without half a character but was VALUE_STRING at character 21
                     {"a":NaN}                                    | header: expected JSON but was broken
+                    \ufeff{}                                     | header: expected a JSON object that begins at once but was something else
                     {"a":{"dtype":"F32","dtype":"F32"}}          | header: expected JSON but was broken
                     {"a":{"shape":[1e3]}}                        | a: expected whole numbers from 0 to 2^63 - 1 in shape
                     {"a":{"shape":[99999999999999999999999]}}    | header: expected JSON but was broken
@@ -124,8 +125,12 @@ class HostileFilesTest {
     void aFolderInThePlaceOfAFileIsRefused() throws IOException {
         Path file = Files.createDirectory(folder.resolve("model.safetensors"));
         String message = file + ": expected a file but was a folder";
-        assertThatThrownBy(() -> SafetensorsFile.open(file)).isInstanceOf(IOException.class).hasMessage(message);
-        assertThatThrownBy(() -> TensorStore.open(folder)).isInstanceOf(IOException.class).hasMessage(message);
+        assertThatThrownBy(() -> SafetensorsFile.open(file))
+                .isInstanceOf(IOException.class)
+                .hasMessage(message);
+        assertThatThrownBy(() -> TensorStore.open(folder))
+                .isInstanceOf(IOException.class)
+                .hasMessage(message);
     }
 
     @Test
@@ -163,7 +168,8 @@ class HostileFilesTest {
         String printed = ChildJvm.run(Duration.ofMinutes(5), List.of("-Xmx64m"), CutOffProbe.class, file.toString());
         assertThat(printed.lines())
                 .containsExactly(
-                        "UncheckedIOException java.io.IOException: " + file + ": a: expected a file that stays as it is but"
+                        "UncheckedIOException java.io.IOException: " + file
+                                + ": a: expected a file that stays as it is but"
                                 + " was cut off while it was read; do not write to a file while it is read",
                         "IOException " + file + ": expected a file that stays " + Files.size(file)
                                 + " bytes long but was 4096; do not write to a file while it is read");

@@ -24,7 +24,8 @@ public final class PlantedFuzz {
         System.arraycopy(input, 1, file, 8, input.length - 1);
         try {
             Header header = Header.read("fuzz", new ByteArrayInputStream(file), file.length);
-            if (header.tensors().values().stream().anyMatch(tensor -> tensor.shape().size() == 3)) {
+            if (header.tensors().values().stream()
+                    .anyMatch(tensor -> tensor.shape().size() == 3)) {
                 throw new IllegalStateException("planted: " + Arrays.toString(input));
             }
         } catch (SafetensorsFormatException e) {

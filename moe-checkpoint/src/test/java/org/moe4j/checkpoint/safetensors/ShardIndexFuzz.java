@@ -18,7 +18,8 @@ public final class ShardIndexFuzz {
      */
     public static void fuzzerTestOneInput(byte[] input) throws IOException {
         try {
-            for (String file : ShardIndex.parse("fuzz", new ByteArrayInputStream(input)).values()) {
+            for (String file :
+                    ShardIndex.parse("fuzz", new ByteArrayInputStream(input)).values()) {
                 if (!FOLDER.resolve(file).normalize().startsWith(FOLDER)) {
                     throw new AssertionError("expected a file in its folder but was " + file);
                 }
