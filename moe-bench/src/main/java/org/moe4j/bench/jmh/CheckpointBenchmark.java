@@ -47,19 +47,15 @@ import org.openjdk.jmh.annotations.Warmup;
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 @Fork(
         value = 1,
-        jvmArgsAppend = {
-            "-Xmx64m",
-            "-Dorg.bytedeco.javacpp.maxbytes=4g",
-            "-Dorg.bytedeco.javacpp.maxphysicalbytes=8g"
-        })
+        jvmArgsAppend = {"-Xmx64m", "-Dorg.bytedeco.javacpp.maxbytes=4g", "-Dorg.bytedeco.javacpp.maxphysicalbytes=8g"})
 @Warmup(iterations = 3, time = 2)
 @Measurement(iterations = 5, time = 2)
 @SuppressWarnings("NullAway.Init") // JMH calls prepare() first
 public class CheckpointBenchmark {
     private static final int BUFFER = 1 << 20;
     private static final Set<LayerPart> OF_EXPERTS = EnumSet.of(LayerPart.GATE, LayerPart.UP, LayerPart.DOWN);
-    private static final Set<LayerPart> BIASES = EnumSet.of(
-            LayerPart.GATE_BIAS, LayerPart.UP_BIAS, LayerPart.DOWN_BIAS, LayerPart.ROUTER_BIAS);
+    private static final Set<LayerPart> BIASES =
+            EnumSet.of(LayerPart.GATE_BIAS, LayerPart.UP_BIAS, LayerPart.DOWN_BIAS, LayerPart.ROUTER_BIAS);
 
     /** How the numbers are stored. */
     @Param({"F32", "BF16", "F16", "FP8", "MXFP4", "transposed"})

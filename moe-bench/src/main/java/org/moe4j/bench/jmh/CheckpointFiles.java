@@ -86,7 +86,13 @@ final class CheckpointFiles {
         add(start + "experts.gate_up_proj_bias", ElementType.BF16, EXPERTS, 2 * INTERMEDIATE);
         add(start + "experts.down_proj_bias", ElementType.BF16, EXPERTS, HIDDEN);
         if (mxfp4) {
-            add(start + "experts.gate_up_proj_blocks", ElementType.U8, EXPERTS, 2 * INTERMEDIATE, HIDDEN / MXFP4_BLOCK, 16);
+            add(
+                    start + "experts.gate_up_proj_blocks",
+                    ElementType.U8,
+                    EXPERTS,
+                    2 * INTERMEDIATE,
+                    HIDDEN / MXFP4_BLOCK,
+                    16);
             add(start + "experts.gate_up_proj_scales", ElementType.U8, EXPERTS, 2 * INTERMEDIATE, HIDDEN / MXFP4_BLOCK);
             add(start + "experts.down_proj_blocks", ElementType.U8, EXPERTS, HIDDEN, INTERMEDIATE / MXFP4_BLOCK, 16);
             add(start + "experts.down_proj_scales", ElementType.U8, EXPERTS, HIDDEN, INTERMEDIATE / MXFP4_BLOCK);

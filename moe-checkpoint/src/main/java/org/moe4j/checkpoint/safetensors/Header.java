@@ -1,6 +1,7 @@
 package org.moe4j.checkpoint.safetensors;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
@@ -87,15 +88,18 @@ record Header(Map<String, TensorInfo> tensors, Map<String, String> metadata, lon
         whole.unread(first, 0, read);
         try (JsonParser json = JSON.createParser(whole)) {
             HeaderEntries entries = new HeaderEntries(file, json);
-            entries.readAll();
+            try {
+                entries.readAll();
+            } catch (JsonProcessingException e) {
+                // limits of the parser come without a place
+                JsonLocation place = e.getLocation() == null ? json.currentLocation() : e.getLocation();
+                throw new SafetensorsFormatException(
+                        file + ": header: expected JSON but was broken at character " + place.getCharOffset() + " ("
+                                + shown(e.getOriginalMessage()) + ")",
+                        e);
+            }
             requireBlanks(file, json, whole);
             return new Header(inOrder(file, entries.tensors(), length - dataBegin), entries.metadata(), dataBegin);
-        } catch (JsonProcessingException e) {
-            long at = e.getLocation() == null ? 0 : e.getLocation().getCharOffset();
-            throw new SafetensorsFormatException(
-                    file + ": header: expected JSON but was broken at character " + at + " ("
-                            + shown(e.getOriginalMessage()) + ")",
-                    e);
         }
     }
 

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 /** Reads a header's entries. What it keeps of them is limited, whatever the length of the header. */
 final class HeaderEntries {
     private static final int MOST_SIZES = 16;
-    private static final int MOST_TENSORS = 100_000;
-    private static final long MOST_CHARACTERS = 1 << 24;
+    private static final int MOST_ENTRIES = 100_000;
+    private static final long MOST_CHARACTERS = 1 << 23;
 
     private final String file;
     private final JsonParser json;
@@ -43,7 +43,7 @@ final class HeaderEntries {
             if (name.equals(Header.METADATA)) {
                 readMetadata();
             } else {
-                require(tensors.size() < MOST_TENSORS, name, "at most " + MOST_TENSORS + " tensors");
+                requireRoom(name);
                 count(name);
                 tensors.put(name, tensor(name));
             }
@@ -59,10 +59,18 @@ final class HeaderEntries {
                     Header.METADATA,
                     "text as value of " + Header.shown(name));
             String text = json.getText();
+            requireRoom(name);
             count(name);
             count(text);
             metadata.put(name, text);
         }
+    }
+
+    private void requireRoom(String name) throws IOException {
+        require(
+                tensors.size() + metadata.size() < MOST_ENTRIES,
+                name,
+                "at most " + MOST_ENTRIES + " tensors and texts of " + Header.METADATA);
     }
 
     /** A text that is kept. */
