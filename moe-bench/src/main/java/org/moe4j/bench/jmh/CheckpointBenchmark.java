@@ -91,8 +91,8 @@ public class CheckpointBenchmark {
         if (kind.equals("MXFP4") || kind.equals("transposed")) {
             parts.addAll(BIASES);
         }
-        if (rows() == 0) {
-            throw new IllegalStateException("rows: expected numbers other than 0");
+        if (layer() != CheckpointFiles.EXPERTS || rows() == 0) {
+            throw new IllegalStateException("layer: expected all experts, with numbers other than 0");
         }
     }
 

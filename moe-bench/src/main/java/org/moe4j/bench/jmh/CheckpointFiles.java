@@ -21,6 +21,8 @@ final class CheckpointFiles {
     private static final int FP8_BLOCK = 128;
     private static final int MXFP4_BLOCK = 32;
     private static final int MXFP4_ONE = 127;
+    private static final int POSITIVE_PAIR = 0x77; // numbers that cancel could not be told from none
+    private static final int POSITIVE_BYTE = 0x3f;
     private static final int HALVES = 0x3c00; // between 2^-7 and 2 as BF16 and as F16, with any low byte
     private static final int SINGLES = 0x3f00_0000;
 
@@ -76,7 +78,8 @@ final class CheckpointFiles {
             }
         }
         return "\"model_type\":\"deepseek_v3\",\"n_routed_experts\":" + EXPERTS + ",\"moe_intermediate_size\":"
-                + INTERMEDIATE + ",\"n_group\":1,\"topk_group\":1,\"quantization_config\":{\"quant_method\":\"fp8\"}";
+                + INTERMEDIATE
+                + ",\"first_k_dense_replace\":0,\"n_shared_experts\":0,\"n_group\":1,\"topk_group\":1,\"quantization_config\":{\"quant_method\":\"fp8\"}";
     }
 
     private String gptOss(boolean mxfp4) {
@@ -115,7 +118,8 @@ final class CheckpointFiles {
 
     private static void put(ElementType type, boolean scales, int i, ByteBuffer into) {
         switch (type.bytes()) {
-            case 1 -> into.put((byte) (scales ? MXFP4_ONE : type == ElementType.U8 ? i : i & 0x3f));
+            case 1 ->
+                into.put((byte) (scales ? MXFP4_ONE : i & (type == ElementType.U8 ? POSITIVE_PAIR : POSITIVE_BYTE)));
             case 2 -> into.putShort((short) (HALVES | (i & 0xff)));
             default -> into.putInt(SINGLES | (i & 0xffff));
         }
