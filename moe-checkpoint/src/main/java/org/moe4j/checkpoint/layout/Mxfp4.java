@@ -40,9 +40,13 @@ final class Mxfp4 implements Values {
     public void read(long from, float[] into, int at, int count) {
         byte[] pairs = pairs(from, count);
         int odd = (int) (from % 2);
+        float[] scaled = new float[NUMBERS.length];
         forEachBlock(from, count, (first, part, scale) -> {
+            for (int i = 0; i < scaled.length; i++) {
+                scaled[i] = (float) (NUMBERS[i] * scale);
+            }
             for (int i = first; i < first + part; i++) {
-                into[at + i] = (float) (NUMBERS[bits(pairs, odd + i)] * scale);
+                into[at + i] = scaled[bits(pairs, odd + i)];
             }
         });
     }

@@ -37,10 +37,20 @@ final class ScaledBlocks implements Values {
     public void read(long from, float[] into, int at, int count) {
         tensor.read(from, into, at, count);
         forEachBlock(from, count, (first, part, scale) -> {
-            for (int i = at + first; i < at + first + part; i++) {
-                into[i] = (float) (into[i] * scale);
+            if ((float) scale == scale) { // the product is rounded once in either type
+                multiply(into, at + first, part, (float) scale);
+            } else {
+                for (int i = at + first; i < at + first + part; i++) {
+                    into[i] = (float) (into[i] * scale);
+                }
             }
         });
+    }
+
+    private static void multiply(float[] numbers, int at, int count, float scale) {
+        for (int i = at; i < at + count; i++) {
+            numbers[i] *= scale;
+        }
     }
 
     private void forEachBlock(long from, int count, Part part) {

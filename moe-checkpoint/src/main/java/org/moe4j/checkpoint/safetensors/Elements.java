@@ -1,8 +1,8 @@
 package org.moe4j.checkpoint.safetensors;
 
 import java.nio.ByteBuffer;
+import java.nio.IntBuffer;
 import java.nio.LongBuffer;
-import java.nio.ShortBuffer;
 
 /** Numbers of every type, from little-endian bytes to {@code float} and {@code double}. */
 final class Elements {
@@ -15,7 +15,7 @@ final class Elements {
     static void read(ElementType type, ByteBuffer bytes, float[] into, int at, int count) {
         switch (type) {
             case F32 -> bytes.asFloatBuffer().get(into, at, count);
-            case BF16, F16 -> readHalves(type == ElementType.BF16, bytes.asShortBuffer(), into, at, count);
+            case BF16, F16 -> readHalves(type == ElementType.BF16, bytes, into, at, count);
             case F8_E4M3 -> readBytes(SmallFloats.E4M3, bytes.slice(), into, at, count);
             case F8_E5M2 -> readBytes(SmallFloats.E5M2, bytes.slice(), into, at, count);
             case I64 -> {
@@ -34,28 +34,24 @@ final class Elements {
         }
     }
 
-    private static void readHalves(boolean bfloat16, ShortBuffer bytes, float[] into, int at, int count) {
-        short[] piece = new short[Math.min(PIECE, count)];
-        for (int done = 0; done < count; done += piece.length) {
-            int part = Math.min(piece.length, count - done);
-            bytes.get(piece, 0, part);
+    /** Two numbers are taken out of one {@code int}: a loop over numbers of one width is the faster one. */
+    private static void readHalves(boolean bfloat16, ByteBuffer bytes, float[] into, int at, int count) {
+        int[] pairs = new int[Math.min(PIECE, count) / 2];
+        IntBuffer stored = bytes.asIntBuffer();
+        int done = 0;
+        while (count - done > 1) {
+            int part = Math.min(pairs.length, (count - done) / 2);
+            stored.get(pairs, 0, part);
             if (bfloat16) {
-                widenBfloat16(piece, into, at + done, part);
+                SmallFloats.bfloat16(pairs, into, at + done, part);
             } else {
-                widenFloat16(piece, into, at + done, part);
+                SmallFloats.float16(pairs, into, at + done, part);
             }
+            done += 2 * part;
         }
-    }
-
-    private static void widenBfloat16(short[] from, float[] into, int at, int count) {
-        for (int i = 0; i < count; i++) {
-            into[at + i] = SmallFloats.bfloat16(from[i]);
-        }
-    }
-
-    private static void widenFloat16(short[] from, float[] into, int at, int count) {
-        for (int i = 0; i < count; i++) {
-            into[at + i] = SmallFloats.float16(from[i]);
+        if (done < count) {
+            short last = bytes.getShort(bytes.position() + done * Short.BYTES);
+            into[at + done] = bfloat16 ? SmallFloats.bfloat16(last) : SmallFloats.float16(last);
         }
     }
 

@@ -7,6 +7,10 @@ package org.moe4j.checkpoint.safetensors;
 final class SmallFloats {
     private static final int FLOAT_SIGN = 0x8000_0000;
     private static final int FLOAT_INFINITY = 0x7f80_0000;
+    private static final int FLOAT16_IN_FLOAT =
+            0x8fff_e000; // sign, and 15 bits that end where those of a float's mantissa begin
+    private static final float FLOAT16_SCALE = 0x1p112f; // between the biases
+    private static final float FLOAT16_INFINITY = 0x1p16f; // what the bits of infinity would be as a number
 
     /** All numbers of eight bits by their bits. */
     static final float[] E4M3 = new float[256];
@@ -26,6 +30,15 @@ final class SmallFloats {
         return Float.intBitsToFloat(bits << 16);
     }
 
+    /** Widens the lower, then the upper half of each {@code int}. */
+    static void bfloat16(int[] pairs, float[] into, int at, int count) {
+        for (int i = 0; i < count; i++) {
+            int pair = pairs[i];
+            into[at + 2 * i] = Float.intBitsToFloat(pair << 16);
+            into[at + 2 * i + 1] = Float.intBitsToFloat(pair & 0xffff_0000);
+        }
+    }
+
     static short toBfloat16(float value) {
         int bits = Float.floatToRawIntBits(value);
         if (Float.isNaN(value)) {
@@ -40,8 +53,27 @@ final class SmallFloats {
         if (magnitude >= 0x7c00) {
             return widen(bits, 5, 10, true);
         }
-        float value = Float.intBitsToFloat(magnitude << 13) * 0x1p112f; // 112 is between the biases; subnormal or not
+        float value = Float.intBitsToFloat(magnitude << 13) * FLOAT16_SCALE; // subnormal or not
         return Float.intBitsToFloat(Float.floatToRawIntBits(value) | ((bits << 16) & FLOAT_SIGN));
+    }
+
+    /** Widens the lower, then the upper half of each {@code int}. */
+    static void float16(int[] pairs, float[] into, int at, int count) {
+        float largest = 0;
+        for (int i = 0; i < count; i++) {
+            int pair = pairs[i];
+            float lower = Float.intBitsToFloat(((pair << 16) >> 3) & FLOAT16_IN_FLOAT) * FLOAT16_SCALE;
+            float upper = Float.intBitsToFloat((pair >> 3) & FLOAT16_IN_FLOAT) * FLOAT16_SCALE;
+            into[at + 2 * i] = lower;
+            into[at + 2 * i + 1] = upper;
+            largest = Math.max(largest, Math.max(Math.abs(lower), Math.abs(upper)));
+        }
+        if (largest >= FLOAT16_INFINITY) { // rare: infinities and NaN have come out as numbers
+            for (int i = 0; i < count; i++) {
+                into[at + 2 * i] = float16((short) pairs[i]);
+                into[at + 2 * i + 1] = float16((short) (pairs[i] >> 16));
+            }
+        }
     }
 
     static float e5m2(byte bits) {

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class SmallFloatsTest {
     /** By definition: {@code ±2^(e−bias)·(1 + m/2^M)}, and {@code ±2^(1−bias)·m/2^M} for e = 0. */
-    private static double defined(int bits, int exponentBits, int mantissaBits) {
+    static double defined(int bits, int exponentBits, int mantissaBits) {
         int bias = (1 << (exponentBits - 1)) - 1;
         int exponent = (bits >> mantissaBits) & ((1 << exponentBits) - 1);
         double mantissa = (bits & ((1 << mantissaBits) - 1)) / (double) (1 << mantissaBits);
