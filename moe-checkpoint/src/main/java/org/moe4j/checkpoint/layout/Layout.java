@@ -4,32 +4,27 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.moe4j.checkpoint.config.ConfigChange;
-import org.moe4j.checkpoint.config.ConfigRule;
 import org.moe4j.checkpoint.config.ModelConfig;
 import org.moe4j.core.internal.Spelling;
 import org.moe4j.core.preset.Preset;
 
 /** The file of a family: how its configuration becomes a preset, which layers are MoE layers, and what its tensors are. */
 public final class Layout {
-    private static final Pattern OF_A_PRESET = Pattern.compile("preset (.*?): ([a-z]+\\.[A-Za-z.]+): (.*)");
-
     private final LayoutLines lines;
     private final LayoutRules rules;
+    private final LayoutSettings settings;
 
     private Layout(LayoutLines lines) {
         this.lines = lines;
         rules = new LayoutRules(lines);
+        settings = new LayoutSettings(rules, lines.required("family"));
     }
 
     /**
@@ -179,35 +174,7 @@ public final class Layout {
      * @throws IllegalArgumentException when a key is absent or has a value that the family does not know
      */
     public Preset preset(ModelConfig config) {
-        for (LayoutRules.Check check : rules.checks()) {
-            Optional<String> value = check.rule().apply(config);
-            if (value.isPresent() && !check.allowed().contains(value.get())) {
-                throw config.wrong(
-                        check.rule().key(), String.join(" or ", check.allowed()) + " (" + family() + ")", value.get());
-            }
-        }
-        SortedMap<String, String> settings = new TreeMap<>();
-        settings.put(
-                "name",
-                config.text("_name_or_path").filter(name -> !name.isBlank()).orElse(family()));
-        settings.put("source", config.name());
-        for (String section : LayoutRules.sections()) {
-            if (holds("when." + section, config)) {
-                rules.settings(section)
-                        .forEach((key, rule) -> rule.apply(config).ifPresent(value -> settings.put(key, value)));
-            }
-        }
-        return Preset.of(config.name(), settings);
-    }
-
-    /** Whether there is no such condition, or it gives something other than no. */
-    private boolean holds(String condition, ModelConfig config) {
-        Optional<ConfigRule> rule = rules.rule(condition);
-        return rule.isEmpty()
-                || rule.get()
-                        .apply(config)
-                        .filter(value -> !value.equals("0") && !value.equals("false"))
-                        .isPresent();
+        return settings.preset(config);
     }
 
     /**
@@ -255,18 +222,7 @@ public final class Layout {
      * @return names the configuration, and the key that the setting came from
      */
     public IllegalArgumentException inWordsOf(ModelConfig config, IllegalArgumentException refused) {
-        String message = String.valueOf(refused.getMessage());
-        Matcher matcher = OF_A_PRESET.matcher(message);
-        if (!matcher.matches()) {
-            return message.startsWith(config.name())
-                    ? refused
-                    : new IllegalArgumentException(config.name() + ": " + message, refused);
-        }
-        String setting = matcher.group(2);
-        String key = rules.rule(setting)
-                .map(rule -> rule.key() + " (" + setting + ")")
-                .orElse(setting);
-        return new IllegalArgumentException(config.name() + ": " + key + ": " + matcher.group(3), refused);
+        return settings.inWordsOf(config, refused);
     }
 
     /**
@@ -299,27 +255,7 @@ public final class Layout {
      * @throws IllegalArgumentException when a key has a wrong value
      */
     public BlockNorms norms(ModelConfig config) {
-        Set<LayerPart> parts = new LinkedHashSet<>();
-        for (LayerPart part : List.of(LayerPart.NORM_BEFORE, LayerPart.NORM_BEHIND)) {
-            if (!tensors(part).isEmpty() && holds("when." + part.key(), config)) {
-                parts.add(part);
-            }
-        }
-        return new BlockNorms(parts, number("block.norm.epsilon", config, 0), number("block.norm.offset", config, 0));
-    }
-
-    private double number(String key, ModelConfig config, double absent) {
-        Optional<ConfigRule> rule = rules.rule(key);
-        Optional<String> text = rule.flatMap(found -> found.apply(config));
-        try {
-            double number = text.map(Double::parseDouble).orElse(absent);
-            if (number >= 0 && number < Double.POSITIVE_INFINITY) {
-                return number;
-            }
-        } catch (NumberFormatException e) {
-            // refused below, as a number that is no epsilon
-        }
-        throw config.wrong(rule.map(ConfigRule::key).orElse(key), "a number of at least 0", text.orElse("absent"));
+        return settings.norms(config);
     }
 
     @Override
