@@ -55,8 +55,19 @@ public final class CheckpointRewrite {
 
     /** Told of the work that was done. */
     public interface Step {
-        /** A layer was compared: each twice. */
+        /** A layer was compared, each twice, or a file of tensors was written. */
         void done();
+    }
+
+    /**
+     * How many steps of work a rewrite tells of.
+     *
+     * @param original of the rewrite
+     * @return two for each MoE layer, and one for each file of tensors
+     */
+    public static int steps(MoeCheckpoint original) {
+        return 2 * original.moeLayers().size()
+                + Set.copyOf(original.store().files().values()).size();
     }
 
     /**
@@ -65,7 +76,7 @@ public final class CheckpointRewrite {
      * @param original stays as it is, open meanwhile
      * @param operations at least one, done in this order
      * @param out a folder that is not there yet, or is empty
-     * @param step told of each comparison, two for a layer
+     * @param step told of each step, {@link #steps} in all
      * @return what was done
      * @throws IllegalArgumentException when an operation is not exact here, or the configuration of the family cannot say it
      * @throws IOException when a file cannot be read or written, or a layer would not compute the same; nothing stays behind then
@@ -119,7 +130,7 @@ public final class CheckpointRewrite {
             step.done();
         }
         List<RewriteReport.Layer> layers = new ArrayList<>();
-        CheckpointWriter.write(original, settings.config(), this::contents, out, folder -> {
+        CheckpointWriter.write(original, settings.config(), this::contents, out, step::done, folder -> {
             try (MoeCheckpoint written = MoeCheckpoint.open(folder, original.layout())) {
                 for (RewriteReport.Layer layer : computed) {
                     double[] before = Objects.requireNonNull(outputs.get(layer.index()));
@@ -142,9 +153,10 @@ public final class CheckpointRewrite {
         }
     }
 
-    private List<String> changes() {
+    private List<RewriteReport.Setting> changes() {
         return settings.keys().stream()
-                .map(key -> key + ": " + value(original.config(), key) + " -> " + value(settings.config(), key))
+                .map(key ->
+                        new RewriteReport.Setting(key, value(original.config(), key), value(settings.config(), key)))
                 .toList();
     }
 
@@ -202,7 +214,7 @@ public final class CheckpointRewrite {
             numbers[i] = random.nextGaussian();
         }
         try (Matrix tokens = ReferenceBackend.instance().matrix(TOKENS, width, numbers);
-                Matrix output = checkpoint.output(layer, tokens, needs, new DownScale(scale))) {
+                Matrix output = LayerByExperts.output(checkpoint.tensors(layer), needs, new DownScale(scale), tokens)) {
             return output.toArray();
         }
     }

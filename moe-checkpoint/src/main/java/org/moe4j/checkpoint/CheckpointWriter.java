@@ -85,14 +85,16 @@ public final class CheckpointWriter {
                         ? List.of(byName.get(name))
                         : List.of(TensorContent.of(store.tensor(name))),
                 out,
+                () -> {},
                 folder -> {});
     }
 
-    /** The same with any changes, and a look at the result. */
-    static void write(MoeCheckpoint original, ModelConfig config, Changes changes, Path out, Check check)
+    /** The same with any changes, told of each file of tensors, and with a look at the result. */
+    static void write(
+            MoeCheckpoint original, ModelConfig config, Changes changes, Path out, Runnable fileWritten, Check check)
             throws IOException {
         requireFree(out);
-        new CheckpointWriter(original, out).write(config, changes, check);
+        new CheckpointWriter(original, out).write(config, changes, fileWritten, check);
     }
 
     /** Refuses what would be written over. */
@@ -111,7 +113,7 @@ public final class CheckpointWriter {
         }
     }
 
-    private void write(ModelConfig config, Changes changes, Check check) throws IOException {
+    private void write(ModelConfig config, Changes changes, Runnable fileWritten, Check check) throws IOException {
         Path target = out.toAbsolutePath().normalize();
         Path parent = target.getParent();
         if (parent == null) {
@@ -128,7 +130,7 @@ public final class CheckpointWriter {
                     e);
         }
         try {
-            writeTensors(temporary, changes);
+            writeTensors(temporary, changes, fileWritten);
             Files.writeString(temporary.resolve(ModelConfig.FILE), config.json(), StandardOpenOption.CREATE_NEW);
             copyOthers(temporary);
             check.of(temporary);
@@ -141,7 +143,7 @@ public final class CheckpointWriter {
         }
     }
 
-    private void writeTensors(Path folder, Changes changes) throws IOException {
+    private void writeTensors(Path folder, Changes changes, Runnable fileWritten) throws IOException {
         TensorStore store = original.store();
         Map<String, String> fileOf = new TreeMap<>();
         long bytes = 0;
@@ -155,6 +157,7 @@ public final class CheckpointWriter {
                 bytes += tensor.bytes();
             }
             SafetensorsWriter.write(folder.resolve(file), contents, store.metadata(file));
+            fileWritten.run();
         }
         if (Files.exists(store.folder().resolve(INDEX))) {
             ObjectMapper json = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);

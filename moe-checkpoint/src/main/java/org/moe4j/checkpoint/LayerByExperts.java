@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.moe4j.checkpoint.layout.LayerPart;
+import org.moe4j.checkpoint.layout.LayerTensors;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
@@ -26,19 +27,26 @@ final class LayerByExperts {
     private final LayerNeeds needs;
     private final DownScale scale;
 
-    /**
-     * A layer.
-     *
-     * @param needs its settings, which may be others than those that the reader's tensors were found by
-     * @param scale of the routed experts' down projections
-     */
-    LayerByExperts(LayerReader reader, LayerNeeds needs, DownScale scale) {
+    private LayerByExperts(LayerReader reader, LayerNeeds needs, DownScale scale) {
         this.reader = reader;
         this.needs = needs;
         this.scale = scale;
     }
 
-    Matrix output(Matrix tokens) throws IOException {
+    /**
+     * The output of a layer.
+     *
+     * @param tensors of the layer
+     * @param needs its settings, which may be others than those that the tensors were found by
+     * @param scale of the routed experts' down projections
+     * @param tokens (T×D), whose backend runs the layer
+     */
+    static Matrix output(LayerTensors tensors, LayerNeeds needs, DownScale scale, Matrix tokens) throws IOException {
+        LayerReader reader = new LayerReader(tensors, needs, tokens.backend(), () -> {});
+        return new LayerByExperts(reader, needs, scale).output(tokens);
+    }
+
+    private Matrix output(Matrix tokens) throws IOException {
         Routing routing;
         try (TopKRouter router = reader.router()) {
             routing = router.routing(tokens, RoutingContext.plain());

@@ -18,13 +18,10 @@ import org.moe4j.checkpoint.safetensors.TensorContent;
 import org.moe4j.checkpoint.safetensors.TensorStore;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
-import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.merge.rewrite.DownScale;
-import org.moe4j.router.TopKRouter;
 import org.moe4j.router.loss.RouterLoss;
 import org.moe4j.router.loss.RouterLosses;
 
@@ -215,13 +212,7 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @throws IOException as {@link #layer}
      */
     public Matrix output(int index, Matrix tokens) throws IOException {
-        return output(index, tokens, needs, new DownScale(1));
-    }
-
-    /** The same with other settings of router and merge, and with another scale in the routed experts. */
-    Matrix output(int index, Matrix tokens, LayerNeeds other, DownScale scale) throws IOException {
-        LayerReader reader = new LayerReader(tensors(index, needs.parts()), other, tokens.backend(), () -> {});
-        return new LayerByExperts(reader, other, scale).output(tokens);
+        return LayerByExperts.output(tensors(index), needs, new DownScale(1), tokens);
     }
 
     /**
@@ -235,26 +226,7 @@ public final class MoeCheckpoint implements AutoCloseable {
      * @throws IOException as {@link #layer}
      */
     public List<TensorContent> contents(int index, ElementType type, MoeLayer layer) throws IOException {
-        return tensors(index, needs.parts())
-                .contents("", type, (part, expert) -> partOf(layer, part, expert), needs.parts());
-    }
-
-    private static Matrix partOf(MoeLayer layer, LayerPart part, int expert) {
-        if (part == LayerPart.SELECTION_BIAS) {
-            return bias(layer);
-        }
-        try (Parameters all = layer.parameters()) {
-            return new NamedParts(all).of(part, expert);
-        }
-    }
-
-    private static Matrix bias(MoeLayer layer) {
-        if (layer.router() instanceof TopKRouter router
-                && router.selectionBias().isPresent()) {
-            double[] values = router.selectionBias().get().values();
-            return ReferenceBackend.instance().matrix(1, values.length, values);
-        }
-        throw Require.expected("layer", "a router with a selection bias", "one without");
+        return new LayerContents(tensors(index), needs.parts()).of(type, layer);
     }
 
     /**
@@ -271,12 +243,8 @@ public final class MoeCheckpoint implements AutoCloseable {
      */
     public List<TensorContent> contents(int index, String start, ElementType type, Parameters values)
             throws IOException {
-        Set<LayerPart> parts = new LinkedHashSet<>(needs.parts());
-        parts.remove(LayerPart.SELECTION_BIAS);
-        norms.parts().stream()
-                .filter(part -> values.names().contains(NamedParts.name(part, 0)))
-                .forEach(parts::add);
-        return tensors(index, withParts(parts)).contents(start, type, new NamedParts(values), parts);
+        Set<LayerPart> parts = withParts(LayerContents.named(norms.parts(), values));
+        return new LayerContents(tensors(index, parts), parts).of(start, type, values);
     }
 
     /** Those of the layer and these. */

@@ -8,19 +8,19 @@ import org.moe4j.checkpoint.safetensors.StoredRounding;
  *
  * @param layers how far their outputs are the same
  * @param scale what the down projections of the routed experts were multiplied by
- * @param settings keys of {@code config.json} that changed, each with its old and its new value
+ * @param settings keys of {@code config.json} that changed
  * @param rewritten tensors that are others now, by number, type or name
  * @param kept tensors that are the same bit for bit
  * @param rounding of the numbers of the rewritten tensors
  */
 public record RewriteReport(
-        List<Layer> layers, double scale, List<String> settings, int rewritten, int kept, StoredRounding rounding) {
+        List<Layer> layers, double scale, List<Setting> settings, int rewritten, int kept, StoredRounding rounding) {
     /**
      * Copies the lists.
      *
      * @param layers how far their outputs are the same
      * @param scale what the down projections of the routed experts were multiplied by
-     * @param settings keys of {@code config.json} that changed, each with its old and its new value
+     * @param settings keys of {@code config.json} that changed
      * @param rewritten tensors that are others now, by number, type or name
      * @param kept tensors that are the same bit for bit
      * @param rounding of the numbers of the rewritten tensors
@@ -39,4 +39,18 @@ public record RewriteReport(
      * @param stored of the layer as it was read back
      */
     public record Layer(int index, double computed, double stored) {}
+
+    /**
+     * A key of {@code config.json} that changed.
+     *
+     * @param key with dots where it stands in an object
+     * @param before its text; {@code null} or {@code absent} as words
+     * @param after the same
+     */
+    public record Setting(String key, String before, String after) {
+        @Override
+        public String toString() {
+            return key + ": " + before + " -> " + after;
+        }
+    }
 }

@@ -172,6 +172,7 @@ class CheckpointWriterTest {
                             original.config(),
                             name -> List.of(TensorContent.of(original.store().tensor(name))),
                             folder.resolve("out"),
+                            () -> {},
                             written -> {
                                 assertThat(Folders.files(written)).contains("config.json", "model.safetensors");
                                 throw new IOException("no");

@@ -17,7 +17,7 @@ import picocli.CommandLine.Spec;
             "Says what an MoE model consists of: family, layers, sizes, every setting of router and merge, parameters by what"
                     + " they are for and how many of them work on one token, bytes, and what the merge predicts at"
                     + " initialization.",
-            "Counts come from the headers of the files where there are any, else from config.json by formulas."
+            "Counts come from the headers of the files; where there are none, by formulas from config.json."
         })
 final class InspectCommand implements Callable<Integer> {
     @Spec
@@ -31,6 +31,7 @@ final class InspectCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
+        RequiredPath.check(spec, "PATH", path);
         Inspection inspection = Inspection.of(path);
         PrintWriter out = spec.commandLine().getOut();
         if (json) {

@@ -44,7 +44,7 @@ final class InspectJson {
         Census census = inspection.census();
         ObjectNode node = JsonNodeFactory.instance.objectNode();
         node.put("from", inspection.stored().isPresent() ? "files" : "config");
-        node.put("element_type", inspection.elementType());
+        node.put("element_type", inspection.elementType().orElse(null));
         node.put("quantization", inspection.quantization().orElse(null));
         ArrayNode roles = node.putArray("roles");
         census.counts().forEach((role, count) -> roles.add(count(role.key(), count)));
@@ -52,6 +52,7 @@ final class InspectJson {
         census.unknown()
                 .forEach((role, reason) ->
                         unknown.addObject().put("role", role.key()).put("reason", reason));
+        node.set("known", known(census.counted()));
         put(node, "parameters", census.parameters());
         put(node, "active_without_embedding", census.activeWithoutEmbedding());
         put(node, "active_with_embedding", census.activeWithEmbedding());
@@ -81,9 +82,14 @@ final class InspectJson {
     }
 
     private static ObjectNode count(String role, Count count) {
+        ObjectNode node = JsonNodeFactory.instance.objectNode().put("role", role);
+        node.setAll(known(count));
+        return node;
+    }
+
+    private static ObjectNode known(Count count) {
         ObjectNode node = JsonNodeFactory.instance
                 .objectNode()
-                .put("role", role)
                 .put("parameters", count.parameters())
                 .put("active", count.active());
         put(node, "bytes", count.bytes());

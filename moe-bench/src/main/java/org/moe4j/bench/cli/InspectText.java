@@ -79,10 +79,10 @@ final class InspectText {
                 new Table(List.of("role", "parameters", "share", "active", "bytes"), 1, rows).aligned());
         census.activeWithoutEmbedding()
                 .ifPresent(active -> text.append("active per token: ")
-                        .append(number(active))
-                        .append(" without the embedding lookup, ")
                         .append(number(census.activeWithEmbedding().orElse(active)))
-                        .append(" with it\n"));
+                        .append("; without the embedding lookup ")
+                        .append(number(active))
+                        .append('\n'));
         notes(inspection).forEach(note -> text.append(note).append('\n'));
         return text.toString();
     }
@@ -107,12 +107,10 @@ final class InspectText {
                             + number(difference.stored()) + " in the files, "
                             + number(difference.expected()) + " by config.json"));
         } else {
-            notes.add("counted by config.json; bytes as " + inspection.elementType()
-                    + inspection
-                            .quantization()
-                            .map(kind -> ", but the files are packed (" + kind + ") and take less")
-                            .orElse(""));
-            census.unknown().forEach((role, reason) -> notes.add(role.key() + ": needs the files, as " + reason));
+            notes.add("counted by config.json; "
+                    + inspection.elementType().map(type -> "bytes as " + type).orElse("it does not say of which type"));
+            inspection.quantization().ifPresent(kind -> notes.add("the files are packed (" + kind + ") and take less"));
+            census.unknown().forEach((role, reason) -> notes.add(role.key() + ": needs the files,\n  as " + reason));
         }
         census.prediction()
                 .ifPresent(count -> notes.add("apart: layers that predict further tokens, " + number(count.parameters())
@@ -120,7 +118,7 @@ final class InspectText {
         if (!census.others().isEmpty()) {
             List<String> shown = census.others().stream().limit(MOST_SHOWN).toList();
             int left = census.others().size() - shown.size();
-            notes.add("other: " + String.join(", ", shown) + (left == 0 ? "" : " and " + left + " more"));
+            notes.add("other: " + String.join(",\n  ", shown) + (left == 0 ? "" : " and " + left + " more"));
         }
         return notes;
     }
@@ -141,9 +139,11 @@ final class InspectText {
                         .aligned()
                 + String.format(
                         Locale.ROOT,
-                        "a fresh layer beside a dense one of its active width, with r = %s p and s = %s; normal logits of"
-                                + " standard deviation %.4f, %d tokens, seed %d, standard error of sum p %.1e, of sum p^2"
-                                + " %.1e%n",
+                        """
+                        a fresh layer beside a dense one of its active width, with r = %s p and s = %s
+                        normal logits: standard deviation %.4f, %d tokens, seed %d
+                        standard errors: %.1e of sum p, %.1e of sum p^2
+                        """,
                         merge.routedScale(),
                         merge.sharedScale(),
                         merge.logitSpread(),

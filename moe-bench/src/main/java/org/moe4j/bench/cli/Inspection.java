@@ -93,8 +93,8 @@ record Inspection(
     }
 
     /** What the numbers are said to be stored as. */
-    String elementType() {
-        return config.text("torch_dtype").or(() -> config.text("dtype")).orElse("absent");
+    Optional<String> elementType() {
+        return config.text("torch_dtype").or(() -> config.text("dtype"));
     }
 
     /** How the files are packed, where the configuration says that they are. */

@@ -46,6 +46,9 @@ final class RewriteCommand implements Callable<Integer> {
             description = "Folder to be written, whole or not at all: a new one, or an empty one.")
     private Path out = Path.of("");
 
+    @Option(names = "--json", description = "Print the same facts as one JSON object instead of a table.")
+    private boolean json;
+
     private final List<RewriteOperation> operations = new ArrayList<>();
 
     @Option(
@@ -86,6 +89,7 @@ final class RewriteCommand implements Callable<Integer> {
     @Option(
             names = "--split-shared",
             paramLabel = "w1,w2,…",
+            hideParamSyntax = true,
             split = ",",
             description = "Several shared experts of these widths for a wide one.")
     void split(@Nullable List<Integer> widths) {
@@ -106,8 +110,8 @@ final class RewriteCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        require("CHECKPOINT", checkpoint);
-        require("--out", out);
+        RequiredPath.check(spec, "CHECKPOINT", checkpoint);
+        RequiredPath.check(spec, "--out", out);
         if (operations.isEmpty()) {
             throw new ParameterException(
                     spec.commandLine(),
@@ -115,42 +119,22 @@ final class RewriteCommand implements Callable<Integer> {
                             + " --collapse-shared and --split-shared but was none");
         }
         PrintWriter writer = spec.commandLine().getOut();
-        print(rewrite(), writer);
-        writer.println("Wrote " + out);
+        RewriteReport report = rewrite();
+        if (json) {
+            writer.println(RewriteReportText.json(report, checkpoint, out));
+        } else {
+            writer.print(RewriteReportText.of(report));
+            writer.println("Wrote " + out);
+        }
         writer.flush();
         return 0;
     }
 
     private RewriteReport rewrite() throws IOException {
         try (MoeCheckpoint model = MoeCheckpoint.open(checkpoint);
-                Progress progress =
-                        Progress.start("rewrite", 2 * model.moeLayers().size())) {
+                Progress progress = Progress.start("rewrite", CheckpointRewrite.steps(model))) {
             return CheckpointRewrite.write(model, operations, out, progress::step);
         }
-    }
-
-    private void require(String name, Path path) {
-        if (path.toString().isEmpty()) {
-            throw new ParameterException(spec.commandLine(), name + ": expected a path but was empty");
-        }
-    }
-
-    private static void print(RewriteReport report, PrintWriter out) {
-        for (RewriteReport.Layer layer : report.layers()) {
-            out.println("layer " + layer.index() + ": outputs differ by " + layer.computed() + ", as stored by "
-                    + layer.stored() + " (of the largest)");
-        }
-        if (report.scale() != 1) {
-            out.println("routed down projections: times " + report.scale());
-        }
-        report.settings().forEach(line -> out.println("config.json: " + line));
-        out.println("tensors: " + report.rewritten() + " rewritten, " + report.kept() + " as they were");
-        out.println("rounding of stored values: "
-                + (report.rounding().rounded() == 0
-                        ? "none"
-                        : report.rounding().rounded() + " of "
-                                + report.rounding().numbers() + " numbers, by at most "
-                                + report.rounding().largest() + " of a number"));
     }
 
     /** Reads the option {@code --dtype}. */

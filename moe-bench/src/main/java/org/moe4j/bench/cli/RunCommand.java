@@ -12,7 +12,6 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import picocli.CommandLine.TypeConversionException;
@@ -37,14 +36,18 @@ final class RunCommand implements Callable<Integer> {
     @Option(names = "--layer", required = true, paramLabel = "N", description = "Index of an MoE layer, from 0.")
     private int layer;
 
-    @Option(names = "--input", required = true, paramLabel = "X.safetensors", description = "File with hidden_states.")
+    @Option(
+            names = "--input",
+            required = true,
+            paramLabel = "FILE",
+            description = "Safetensors file with hidden_states.")
     private Path input = Path.of("");
 
     @Option(
             names = "--output",
             required = true,
-            paramLabel = "Y.safetensors",
-            description = "File to be written, whole or not at all; an old one is replaced.")
+            paramLabel = "FILE",
+            description = "Safetensors file to be written, whole or not at all; an old one is replaced.")
     private Path output = Path.of("");
 
     @Option(
@@ -77,9 +80,9 @@ final class RunCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        require("CHECKPOINT", checkpoint);
-        require("--input", input);
-        require("--output", output);
+        RequiredPath.check(spec, "CHECKPOINT", checkpoint);
+        RequiredPath.check(spec, "--input", input);
+        RequiredPath.check(spec, "--output", output);
         LayerRun run = new LayerRun(
                 checkpoint,
                 layer,
@@ -98,12 +101,6 @@ final class RunCommand implements Callable<Integer> {
         out.println("Wrote " + output);
         out.flush();
         return 0;
-    }
-
-    private void require(String name, Path path) {
-        if (path.toString().isEmpty()) {
-            throw new ParameterException(spec.commandLine(), name + ": expected a path but was empty");
-        }
     }
 
     private void warn(List<String> unused) {

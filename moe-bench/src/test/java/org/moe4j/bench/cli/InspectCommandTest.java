@@ -72,7 +72,7 @@ final class InspectCommandTest {
         assertThat(text(path))
                 .contains(String.format(Locale.ROOT, "%,d", all))
                 .contains(String.format(
-                        Locale.ROOT, "active per token: %,d without the embedding lookup, %,d with it", without, with));
+                        Locale.ROOT, "active per token: %,d; without the embedding lookup %,d", with, without));
     }
 
     @Test
@@ -136,7 +136,7 @@ final class InspectCommandTest {
                 .contains("counted in the files")
                 .containsPattern("(?m)^attention: [0-9,]+ in the files, [0-9,]+ by config.json$")
                 .contains("apart: layers that predict further tokens, ")
-                .contains("other: model.layers.0.self_attn.k_proj.weight, ");
+                .contains("other: model.layers.0.self_attn.k_proj.weight,\n  ");
     }
 
     /** With a config.json only, and a family whose mixers do not follow from it. */
@@ -144,19 +144,59 @@ final class InspectCommandTest {
     void whatIsNotKnownIsSaid() throws IOException {
         JsonNode census = json("fixtures/nemotron-3-latent/config.json").get("census");
         assertThat(census.get("parameters").isNull()).isTrue();
+        long known = 0;
+        for (JsonNode role : census.get("roles")) {
+            known += role.get("parameters").asLong();
+        }
+        assertThat(census.at("/known/parameters").asLong()).isEqualTo(known).isPositive();
         assertThat(census.get("unknown").get(0).get("role").asText()).isEqualTo("attention");
         assertThat(text("fixtures/nemotron-3-latent/config.json"))
                 .contains("latent 12")
                 .contains("all that is known")
                 .contains(
-                        "attention: needs the files, as the sizes of its tensors do not follow from the configuration");
+                        "attention: needs the files,\n  as the sizes of its tensors do not follow from the configuration\n");
     }
 
     @Test
     void packedFilesAreSaidToTakeLess() {
         assertThat(text("released/deepseek-v3.json"))
                 .contains("layers 61: MoE 3-60; others 0-2")
-                .contains("bytes as bfloat16, but the files are packed (fp8) and take less");
+                .contains("bytes as bfloat16\nthe files are packed (fp8) and take less\n");
+    }
+
+    @Test
+    void aTypeThatIsNotSaidIsNotKnown() throws IOException {
+        Path file = withoutType();
+        Outcome table = inspect(file.toString());
+        assertThat(table.out())
+                .contains("counted by config.json; it does not say of which type\n")
+                .doesNotContain("absent");
+        assertThat(table.out()).containsPattern("(?m)^all +6,919,161,856 .* \\?$");
+        JsonNode census = new ObjectMapper()
+                .readTree(inspect(file.toString(), "--json").out())
+                .get("census");
+        assertThat(census.get("element_type").isNull()).isTrue();
+        assertThat(census.get("bytes").isNull()).isTrue();
+    }
+
+    private Path withoutType() throws IOException {
+        String text = Files.readString(RESOURCES.resolve("released/olmoe-1b-7b.json"));
+        String without = text.replaceFirst(",\\s*\"torch_dtype\": \"bfloat16\"", "");
+        assertThat(without).isNotEqualTo(text);
+        return Files.writeString(temporary.resolve("config.json"), without);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "released/olmoe-1b-7b.json",
+                "released/deepseek-v3.json",
+                "released/qwen3-30b-a3b.json",
+                "fixtures/nemotron-3-latent/config.json",
+                "fixtures/deepseek-v3"
+            })
+    void linesFitIntoATerminal(String path) {
+        assertThat(text(path).lines().skip(1)).allMatch(line -> line.length() <= 80);
     }
 
     @Test
@@ -194,6 +234,9 @@ final class InspectCommandTest {
         Outcome outcome = inspect();
         assertThat(outcome.status()).isEqualTo(2);
         assertThat(outcome.err()).startsWith("moe: Missing required parameter: 'PATH'");
+        Outcome empty = inspect("");
+        assertThat(empty.status()).isEqualTo(2);
+        assertThat(empty.err()).startsWith("moe: PATH: expected a path but was empty");
     }
 
     @Test

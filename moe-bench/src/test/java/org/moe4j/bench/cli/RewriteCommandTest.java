@@ -2,6 +2,8 @@ package org.moe4j.bench.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -69,11 +71,13 @@ class RewriteCommandTest {
         rewrite("deepseek-v2", "--out", target(), "--absorb-routed-scale");
         assertThat(err).isEmpty();
         assertThat(status).isZero();
-        assertThat(out).hasSize(6);
-        assertThat(out.get(0))
-                .matches("layer 1: outputs differ by [0-9.E-]+, as stored by [0-9.E-]+ \\(of the largest\\)");
-        assertThat(out.subList(1, 6))
+        assertThat(out).hasSize(9);
+        assertThat(out.get(0)).isEqualTo("layer  difference  as stored");
+        assertThat(out.get(1)).isEqualTo("-".repeat(28));
+        assertThat(out.get(2)).matches("    1 +(0|[0-9]\\.[0-9]e-1[3-9]) +(0|[0-9]\\.[0-9]e-1[3-9])");
+        assertThat(out.subList(3, 9))
                 .containsExactly(
+                        "differences of outputs before and after, as parts of the largest output",
                         "routed down projections: times 16.0",
                         "config.json: routed_scaling_factor: 16.0 -> 1.0",
                         "tensors: 12 rewritten, 54 as they were",
@@ -82,12 +86,36 @@ class RewriteCommandTest {
     }
 
     @Test
+    void theSameFactsArePrintedAsJson() throws IOException {
+        rewrite("deepseek-v2", "--out", target(), "--absorb-routed-scale", "--json");
+        assertThat(err).isEmpty();
+        assertThat(status).isZero();
+        JsonNode root = new ObjectMapper().readTree(String.join("\n", out));
+        assertThat(root.fieldNames())
+                .toIterable()
+                .containsExactly("path", "out", "layers", "routed_down_factor", "settings", "tensors", "rounding");
+        assertThat(root.at("/path").asText())
+                .isEqualTo(FIXTURES.resolve("deepseek-v2").toString());
+        assertThat(root.at("/out").asText()).isEqualTo(target());
+        assertThat(root.get("layers")).hasSize(1);
+        assertThat(root.at("/layers/0/layer").asInt()).isEqualTo(1);
+        assertThat(root.at("/layers/0/difference").asDouble(1)).isBetween(0.0, 1e-12);
+        assertThat(root.at("/layers/0/difference_as_stored").asDouble(1)).isBetween(0.0, 1e-12);
+        assertThat(root.at("/routed_down_factor").asDouble()).isEqualTo(16);
+        assertThat(root.get("settings").toString())
+                .isEqualTo("[{\"key\":\"routed_scaling_factor\",\"before\":\"16.0\",\"after\":\"1.0\"}]");
+        assertThat(root.get("tensors").toString()).isEqualTo("{\"rewritten\":12,\"kept\":54}");
+        assertThat(root.get("rounding").toString()).isEqualTo("{\"numbers\":2880,\"rounded\":0,\"largest\":0.0}");
+    }
+
+    @Test
     void operationsAreDoneInTheirOrder() throws IOException {
         rewrite("kimi-k2", "--dtype", "bf16", "--absorb-routed-scale", "--out", target());
         assertThat(status).isZero();
         assertThat(out)
-                .anyMatch(line -> line.matches(
-                        "rounding of stored values: [0-9]+ of [0-9]+ numbers, by at most 0\\.00[0-9]+ of a number"));
+                .anyMatch(
+                        line -> line.matches(
+                                "rounding of stored values: [0-9,]+ of [0-9,]+ numbers, by at most [0-9]\\.[0-9]e-03 of a number"));
         Path other = scaledOlmo();
         rewrite(
                 other.toString(),

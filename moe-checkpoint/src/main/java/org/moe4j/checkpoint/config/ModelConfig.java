@@ -81,7 +81,9 @@ public final class ModelConfig {
         try {
             JsonNode root = JSON.readTree(text);
             if (root == null || !root.isObject()) {
-                throw new IOException(name + ": expected a JSON object but was something else");
+                boolean empty = root == null || root.isMissingNode();
+                throw new IOException(
+                        name + ": expected a JSON object but was " + (empty ? "empty" : "something else"));
             }
             return new ModelConfig(name, text, root);
         } catch (JsonProcessingException e) {

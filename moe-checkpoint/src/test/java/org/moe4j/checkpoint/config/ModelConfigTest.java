@@ -54,6 +54,9 @@ class ModelConfigTest {
         assertThatThrownBy(() -> ModelConfig.parse("c", "[1]"))
                 .isInstanceOf(IOException.class)
                 .hasMessage("c: expected a JSON object but was something else");
+        assertThatThrownBy(() -> ModelConfig.parse("c", " "))
+                .isInstanceOf(IOException.class)
+                .hasMessage("c: expected a JSON object but was empty");
         assertThatThrownBy(() -> ModelConfig.parse("c", "{\"a\": 1, \"a\": 2}"))
                 .isInstanceOf(IOException.class)
                 .hasMessageStartingWith("c: expected JSON but was broken (");
