@@ -85,7 +85,7 @@ record RewrittenSettings(
         if (!router.unitSum()) {
             throw expected(
                     "routing weights that sum to 1, as a convention presumes",
-                    router.renormalization().toString());
+                    "renormalization " + preset().section("router").text("renormalization", "none"));
         }
         if (router.scale() != 1) {
             throw expected("a router without a scale", router.scale() + "; absorb-routed-scale first");

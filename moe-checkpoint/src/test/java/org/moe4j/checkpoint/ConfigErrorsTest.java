@@ -56,7 +56,7 @@ class ConfigErrorsTest {
 
     @Test
     void nullIsNoDefault() throws IOException {
-        refuses("deepseek-v3", config -> config.putNull("n_group"), "n_group: expected a value but was null");
+        refuses("deepseek-v3", config -> config.putNull("topk_group"), "topk_group: expected a value but was null");
     }
 
     @ParameterizedTest

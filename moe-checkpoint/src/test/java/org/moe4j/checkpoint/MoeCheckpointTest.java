@@ -2,6 +2,7 @@ package org.moe4j.checkpoint;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import java.io.IOException;
 import java.io.InputStream;
@@ -21,8 +22,10 @@ import org.moe4j.checkpoint.config.ModelConfig;
 import org.moe4j.checkpoint.layout.Layout;
 import org.moe4j.checkpoint.safetensors.ElementType;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
@@ -169,6 +172,49 @@ class MoeCheckpointTest {
         ModelConfig alone =
                 ModelConfig.parse("config.json", "{\"model_type\": \"deepseek_v3\", \"n_shared_experts\": null}");
         assertThat(ExpertShape.shared(Layout.of(alone).preset(alone))).isEmpty();
+    }
+
+    /** As the family's gate has it: a single weight is no part of a sum, and stays the softmax that it is. */
+    @Test
+    void theWeightOfASingleExpertOfDeepSeekMoeIsNotRenormalized() throws IOException {
+        Fixture fixture = Fixture.named("deepseek-moe");
+        ChangedFixture.of("deepseek-moe")
+                .config(config -> config.put("num_experts_per_tok", 1).put("norm_topk_prob", true))
+                .write(folder);
+        double[] tokens = fixture.expected("hidden_states");
+        double[] logits = fixture.expected("router_logits");
+        int rows = fixture.facts().get("tokens").asInt();
+        int experts = logits.length / rows;
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder);
+                MoeLayer layer = checkpoint.layer(fixture.layer(), BACKEND);
+                Matrix x = BACKEND.matrix(rows, tokens.length / rows, tokens);
+                MoePass pass = layer.forward(x)) {
+            for (int t = 0; t < rows; t++) {
+                double[] row = Arrays.copyOfRange(logits, t * experts, (t + 1) * experts);
+                double largest = Arrays.stream(row).max().orElseThrow();
+                double sum = Arrays.stream(row).map(z -> Math.exp(z - largest)).sum();
+                assertThat(pass.coefficients().routed(t, 0)).isCloseTo(1 / sum, within(1e-14));
+            }
+        }
+    }
+
+    /** Without a number of groups there are none: as with one group, every expert may be selected. */
+    @ParameterizedTest
+    @ValueSource(strings = {"kimi-k2", "nemotron-3-nano"})
+    void groupsThatAreNullAreNone(String name) throws IOException {
+        ChangedFixture.of(name)
+                .config(config -> config.putNull("n_group").putNull("topk_group"))
+                .write(folder);
+        Fixture fixture = Fixture.named(name);
+        double[] tokens = fixture.expected("hidden_states");
+        int rows = fixture.facts().get("tokens").asInt();
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder);
+                MoeLayer layer = checkpoint.layer(fixture.layer(), BACKEND);
+                Matrix x = BACKEND.matrix(rows, tokens.length / rows, tokens);
+                MoePass pass = layer.forward(x);
+                Matrix output = pass.output()) {
+            FixtureTest.assertNear(output.toArray(), fixture.expected("output"));
+        }
     }
 
     /** Releases of Qwen in FP8: one scale, here of 16 bits, for each block of 128 × 128. 0x38 is 1, 0xC4 is −3. */

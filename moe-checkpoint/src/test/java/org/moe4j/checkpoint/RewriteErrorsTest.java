@@ -85,7 +85,8 @@ class RewriteErrorsTest {
     void aConventionPresumesWeightsThatSumToOneWithoutAScale() throws IOException {
         refused(
                 "olmo-hf-sigmoid",
-                "to-convention: expected routing weights that sum to 1, as a convention presumes but was Norm[p=2.0]",
+                "to-convention: expected routing weights that sum to 1, as a convention presumes but was renormalization"
+                        + " norm",
                 new ToConvention("routed-unit-sum"));
         Path from = ChangedFixture.of("olmo-hf")
                 .config(config -> config.put("original_num_experts_per_tok", 8))
