@@ -69,11 +69,23 @@ class ConfigErrorsTest {
                 "nemotron-3-nano | mlp_hidden_act | silu | mlp_hidden_act: expected relu2 (Nemotron 3) but was silu",
                 "nemotron-3-nano | n_group | 4 | n_group: expected 1 (Nemotron 3) but was 4",
                 "olmo-hf | latent_moe_dim | 8 | latent_moe_dim: expected none (Olmo MoE) but was 8",
+                "olmo-hf | emo_eval_document_expert_pool | 4 | emo_eval_document_expert_pool or n_routed_experts or num_experts: expected one value but was 4 and 8",
                 "qwen3-moe | norm_topk_prob | yes | norm_topk_prob: expected one of [true, false] but was yes",
             })
     void aValueThatTheFamilyDoesNotKnowIsRefused(String fixture, String key, String value, String message)
             throws IOException {
         refuses(fixture, config -> config.put(key, value), message);
+    }
+
+    /** Each document then has all experts, as it has without pools. */
+    @Test
+    void aPoolOfAllExpertsIsNone() throws IOException {
+        ChangedFixture.of("olmo-hf")
+                .config(config -> config.put("emo_eval_document_expert_pool", 8))
+                .write(folder);
+        try (MoeCheckpoint checkpoint = MoeCheckpoint.open(folder)) {
+            assertThat(checkpoint.preset().section("experts").integer("count")).isEqualTo(8);
+        }
     }
 
     @ParameterizedTest
