@@ -66,7 +66,15 @@ record Inspection(
                 layout.moeLayers(config),
                 Census.of(config),
                 stored(path, config),
-                InitialMerge.of(config, needs.preset()));
+                merge(layout, config, needs.preset()));
+    }
+
+    private static InitialMerge merge(Layout layout, ModelConfig config, Preset preset) {
+        try {
+            return InitialMerge.of(config, preset);
+        } catch (IllegalArgumentException refused) {
+            throw layout.inWordsOf(config, refused);
+        }
     }
 
     private static Optional<Census> stored(Path path, ModelConfig config) throws IOException {

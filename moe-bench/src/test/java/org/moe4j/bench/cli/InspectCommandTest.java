@@ -213,6 +213,20 @@ final class InspectCommandTest {
         fails(file.toString(), "expected");
     }
 
+    /** A few words of text may not ask for gigabytes. */
+    @Test
+    void moreExpertsThanAnyModelHasFail() throws IOException {
+        String text = Files.readString(RESOURCES.resolve("released/mixtral-8x7b.json"));
+        Path file = temporary.resolve("config.json");
+        for (int experts : new int[] {4097, 500_000, 10_000_000}) {
+            Files.writeString(file, text.replace("\"num_local_experts\": 8", "\"num_local_experts\": " + experts));
+            fails(
+                    file.toString(),
+                    "config.json: num_local_experts or num_experts (experts.count): expected at most 4096 for a prediction but was "
+                            + experts);
+        }
+    }
+
     @Test
     void aBrokenFileOfTensorsFails() throws IOException {
         Files.copy(RESOURCES.resolve("fixtures/olmoe/config.json"), temporary.resolve("config.json"));

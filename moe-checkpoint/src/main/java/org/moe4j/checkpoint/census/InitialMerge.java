@@ -39,6 +39,9 @@ public record InitialMerge(
     /** Standard deviation of fresh weights where a configuration does not say: the default of every family's own code. */
     public static final double USUAL_RANGE = 0.02;
 
+    /** Logits of all tokens are in memory: a few words of a configuration may not ask for more than some hundred megabytes. */
+    private static final int MOST_EXPERTS = 4096;
+
     private static final String RANGE = "initializer_range";
 
     /**
@@ -81,11 +84,18 @@ public record InitialMerge(
      * @param preset settings of a layer
      * @param logitSpread standard deviation of the normal logits, at least 0
      * @return the prediction
-     * @throws IllegalArgumentException for settings that do not go together
+     * @throws IllegalArgumentException for settings that do not go together, or more than 4096 experts
      */
     public static InitialMerge of(Preset preset, double logitSpread) {
         Factors factors = Factors.of(preset);
         RouterConfig router = RouterConfig.from(preset);
+        if (router.experts() > MOST_EXPERTS) {
+            throw preset.section("experts")
+                    .wrong(
+                            "count",
+                            "at most " + MOST_EXPERTS + " for a prediction",
+                            Integer.toString(router.experts()));
+        }
         try (Matrix zeros = ReferenceBackend.instance().matrix(1, router.experts(), new double[router.experts()]);
                 Matrix logits = Initializer.normal(logitSpread)
                         .draw(ReferenceBackend.instance(), TOKENS, router.experts(), SEED)) {
