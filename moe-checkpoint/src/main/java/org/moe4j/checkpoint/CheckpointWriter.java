@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
@@ -26,6 +28,7 @@ import org.moe4j.checkpoint.layout.EightBits;
 import org.moe4j.checkpoint.safetensors.SafetensorsWriter;
 import org.moe4j.checkpoint.safetensors.TensorContent;
 import org.moe4j.checkpoint.safetensors.TensorStore;
+import org.moe4j.core.internal.Leftover;
 
 /**
  * Writes a checkpoint that is another one with some tensors and settings changed: the same files, every other tensor bit for bit, and the
@@ -119,9 +122,30 @@ public final class CheckpointWriter {
         if (parent == null) {
             throw new IOException(out + ": expected a folder in another one but was a root");
         }
-        Path temporary = parent.resolve("." + target.getFileName() + "." + UUID.randomUUID() + ".tmp");
+        Path other = parent.resolve("." + target.getFileName() + "." + UUID.randomUUID() + ".tmp");
+        try (Leftover unfinished = new Leftover(other)) {
+            Path temporary = unfinished.path();
+            create(temporary);
+            writeTensors(temporary, changes, fileWritten);
+            written(() -> Files.writeString(
+                    temporary.resolve(ModelConfig.FILE), config.json(), StandardOpenOption.CREATE_NEW));
+            copyOthers(temporary);
+            check.of(temporary);
+            Files.deleteIfExists(target); // refused if somebody has put a file into it
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+        } catch (UncheckedIOException e) {
+            throw e.getCause();
+        } catch (DirectoryNotEmptyException e) {
+            throw new IOException(
+                    out
+                            + ": expected an empty folder, or one that is not there yet, but files were put into it meanwhile",
+                    e);
+        }
+    }
+
+    private void create(Path temporary) throws IOException {
         try {
-            Files.createDirectories(parent);
+            Files.createDirectories(Objects.requireNonNull(temporary.getParent()));
             Files.createDirectory(temporary);
         } catch (FileSystemException e) {
             throw new IOException(
@@ -129,17 +153,19 @@ public final class CheckpointWriter {
                             + e.getClass().getSimpleName() + ": " + e.getMessage() + ")",
                     e);
         }
+    }
+
+    private interface Writing {
+        void run() throws IOException;
+    }
+
+    /** A full disk does not say where it is. */
+    private void written(Writing writing) throws IOException {
         try {
-            writeTensors(temporary, changes, fileWritten);
-            Files.writeString(temporary.resolve(ModelConfig.FILE), config.json(), StandardOpenOption.CREATE_NEW);
-            copyOthers(temporary);
-            check.of(temporary);
-            Files.deleteIfExists(target); // refused if somebody has put a file into it
-            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
-        } catch (UncheckedIOException e) {
-            throw e.getCause();
-        } finally {
-            delete(temporary);
+            writing.run();
+        } catch (IOException e) {
+            throw new IOException(
+                    out + ": expected a folder that takes all files but was another (" + e.getMessage() + ")", e);
         }
     }
 
@@ -156,7 +182,8 @@ public final class CheckpointWriter {
                 fileOf.put(tensor.name(), file);
                 bytes += tensor.bytes();
             }
-            SafetensorsWriter.write(folder.resolve(file), contents, store.metadata(file));
+            Map<String, String> metadata = store.metadata(file);
+            written(() -> SafetensorsWriter.write(folder.resolve(file), contents, metadata));
             fileWritten.run();
         }
         if (Files.exists(store.folder().resolve(INDEX))) {
@@ -165,7 +192,8 @@ public final class CheckpointWriter {
             root.putObject("metadata").put("total_size", bytes);
             ObjectNode map = root.putObject("weight_map");
             fileOf.forEach(map::put);
-            Files.writeString(folder.resolve(INDEX), json.writeValueAsString(root), StandardOpenOption.CREATE_NEW);
+            String index = json.writeValueAsString(root);
+            written(() -> Files.writeString(folder.resolve(INDEX), index, StandardOpenOption.CREATE_NEW));
         }
     }
 
@@ -182,7 +210,7 @@ public final class CheckpointWriter {
             for (Path file : files) {
                 Path copy = folder.resolve(file.getFileName().toString());
                 if (!isWeights(file) && !Files.exists(copy)) {
-                    Files.copy(file, copy);
+                    written(() -> Files.copy(file, copy));
                 }
             }
         }
@@ -191,17 +219,5 @@ public final class CheckpointWriter {
     private static boolean isWeights(Path file) {
         String name = file.getFileName().toString();
         return WEIGHTS.contains(name.substring(name.lastIndexOf('.') + 1)) || name.endsWith(".index.json");
-    }
-
-    private static void delete(Path folder) throws IOException {
-        if (!Files.exists(folder)) {
-            return;
-        }
-        try (DirectoryStream<Path> files = Files.newDirectoryStream(folder)) {
-            for (Path file : files) {
-                Files.delete(file);
-            }
-        }
-        Files.delete(folder);
     }
 }

@@ -3,6 +3,8 @@ package org.moe4j.checkpoint;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -181,5 +183,56 @@ class CheckpointWriterTest {
                     .hasMessage("no");
         }
         assertThat(Folders.files(folder)).containsExactly("file");
+    }
+
+    private static void copy(MoeCheckpoint original, Path out, CheckpointWriter.Check check) throws IOException {
+        CheckpointWriter.write(
+                original,
+                original.config(),
+                name -> List.of(TensorContent.of(original.store().tensor(name))),
+                out,
+                () -> {},
+                check);
+    }
+
+    @Test
+    void whatAnotherPutIntoTheFolderMeanwhileStays() throws IOException {
+        Path out = folder.resolve("out");
+        try (MoeCheckpoint original = MoeCheckpoint.open(Fixture.root().resolve("olmoe"))) {
+            assertThatThrownBy(() -> copy(
+                            original,
+                            out,
+                            written ->
+                                    Files.createFile(Files.createDirectory(out).resolve("theirs"))))
+                    .isInstanceOf(IOException.class)
+                    .hasMessage(
+                            out + ": expected an empty folder, or one that is not there yet, but files were put into"
+                                    + " it meanwhile");
+        }
+        assertThat(Folders.files(folder)).containsExactly("out");
+        assertThat(Folders.files(out)).containsExactly("theirs");
+    }
+
+    /** The name of the file while it is written is longer than file systems allow; a full disk is told in the same way. */
+    @Test
+    void aFileThatCannotBeWrittenIsToldWithItsFolder() throws IOException {
+        Path olmoe = Fixture.root().resolve("olmoe");
+        Path source = Files.createDirectory(folder.resolve("source"));
+        Files.copy(olmoe.resolve("config.json"), source.resolve("config.json"));
+        String shard = "s".repeat(240);
+        Files.copy(olmoe.resolve("model.safetensors"), source.resolve(shard));
+        ObjectNode index = new ObjectMapper().createObjectNode();
+        ObjectNode map = index.putObject("weight_map");
+        try (MoeCheckpoint original = MoeCheckpoint.open(olmoe)) {
+            original.store().names().forEach(name -> map.put(name, shard));
+        }
+        Files.writeString(source.resolve("model.safetensors.index.json"), index.toString());
+        Path out = folder.resolve("out");
+        try (MoeCheckpoint original = MoeCheckpoint.open(source)) {
+            assertThatThrownBy(() -> copy(original, out, written -> {}))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageStartingWith(out + ": expected a folder that takes all files but was another (");
+        }
+        assertThat(Folders.files(folder)).containsExactly("source");
     }
 }

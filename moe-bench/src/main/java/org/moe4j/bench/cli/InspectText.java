@@ -108,15 +108,16 @@ final class InspectText {
                             + number(difference.expected()) + " by config.json"));
         } else {
             notes.add("counted by config.json; "
-                    + inspection.elementType().map(type -> "bytes as " + type).orElse("it does not say of which type"));
-            inspection.quantization().ifPresent(kind -> notes.add("the files are packed (" + kind + ") and take less"));
+                    + inspection.elementType().map(type -> "bytes as " + Moe.line(type)).orElse("it does not say of which type"));
+            inspection.quantization().ifPresent(kind -> notes.add("the files are packed (" + Moe.line(kind) + ") and take less"));
             census.unknown().forEach((role, reason) -> notes.add(role.key() + ": needs the files,\n  as " + reason));
         }
         census.prediction()
                 .ifPresent(count -> notes.add("apart: layers that predict further tokens, " + number(count.parameters())
                         + " parameters, " + bytes(count.bytes())));
         if (!census.others().isEmpty()) {
-            List<String> shown = census.others().stream().limit(MOST_SHOWN).toList();
+            List<String> shown =
+                    census.others().stream().limit(MOST_SHOWN).map(Moe::line).toList();
             int left = census.others().size() - shown.size();
             notes.add("other: " + String.join(",\n  ", shown) + (left == 0 ? "" : " and " + left + " more"));
         }

@@ -5,6 +5,7 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.nio.file.AccessDeniedException;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -36,6 +37,7 @@ import picocli.CommandLine.ScopeType;
 public final class Moe {
     private static final int FAILED = 1;
     private static final int WRONG_USAGE = 2;
+    private static final int LONGEST_LINE = 4096;
 
     @Option(
             names = "--debug",
@@ -64,6 +66,7 @@ public final class Moe {
         Moe moe = new Moe();
         CommandLine commandLine = new CommandLine(moe);
         commandLine.setCaseInsensitiveEnumValuesAllowed(true);
+        commandLine.setExpandAtFiles(false); // a path may begin with @
         commandLine.setParameterExceptionHandler((exception, arguments) -> wrongUsage(exception));
         commandLine.setExecutionExceptionHandler((exception, failed, parsed) -> moe.failed(failed.getErr(), exception));
         return commandLine;
@@ -123,10 +126,18 @@ public final class Moe {
 
     /** Our own messages say what was expected; of others the kind has to be said too. */
     private static String oneLine(String command, Throwable problem) {
-        String message = Optional.ofNullable(problem.getMessage()).orElse("");
+        String message = problem instanceof AccessDeniedException denied
+                ? denied.getFile() + ": expected a file that can be read or written but access was denied"
+                : Optional.ofNullable(problem.getMessage()).orElse("");
         boolean speaks = message.contains("expected") || problem instanceof ParameterException;
         String kind = speaks ? "" : problem.getClass().getSimpleName() + (message.isEmpty() ? "" : ": ");
-        return command + ": " + kind + message.strip().replaceAll("\\s*\\R\\s*", "; ");
+        return command + ": " + kind + line(message);
+    }
+
+    /** Text with names of others' files in it, as one line of bearable length that does nothing to a terminal. */
+    static String line(String text) {
+        String shown = text.length() > LONGEST_LINE ? text.substring(0, LONGEST_LINE) + "…" : text;
+        return shown.strip().replaceAll("\\s*\\R\\s*", "; ").replaceAll("[\\p{Cc}\\p{Cf}]", "?");
     }
 
     /** The version of the jar. */

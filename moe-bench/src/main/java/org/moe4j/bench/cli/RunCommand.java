@@ -105,7 +105,7 @@ final class RunCommand implements Callable<Integer> {
 
     private void warn(List<String> unused) {
         PrintWriter err = spec.commandLine().getErr();
-        unused.forEach(line -> err.println("moe: " + line));
+        unused.forEach(line -> err.println("moe: " + Moe.line(line)));
         err.flush();
     }
 

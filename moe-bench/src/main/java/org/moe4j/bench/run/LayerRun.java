@@ -1,7 +1,9 @@
 package org.moe4j.bench.run;
 
 import java.io.IOException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,16 +86,31 @@ public record LayerRun(
 
     /** What is read may not be written. */
     private void requireOwnFile() throws IOException {
-        if (!Files.exists(output)) {
+        if (!Files.exists(output, LinkOption.NOFOLLOW_LINKS)) {
             return;
         }
-        if (Files.exists(input) && Files.isSameFile(input, output)) {
+        if (Files.exists(input) && Files.exists(output) && Files.isSameFile(input, output)) {
             throw new IOException("--output: expected another file than that of --input but was " + output);
         }
-        Path folder = output.toRealPath().getParent();
-        if (folder != null && folder.equals(checkpoint.toRealPath())) {
+        if (isOfCheckpoint()) {
             throw new IOException("--output: expected a file that is not in the checkpoint yet but was " + output);
         }
+    }
+
+    /** Whether it is a name in the checkpoint's folder, or what one of them links to. */
+    private boolean isOfCheckpoint() throws IOException {
+        Path folder = output.toAbsolutePath().getParent();
+        if (folder != null && Files.isSameFile(folder, checkpoint)) {
+            return true;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(checkpoint, Files::exists)) {
+            for (Path file : files) {
+                if (Files.exists(output) && Files.isSameFile(file, output)) {
+                    return true;
+                }
+            }
+        }
+        return false;
     }
 
     private LayerResults results(MoeCheckpoint model, LayerInput given, Runnable expertRead) throws IOException {

@@ -55,6 +55,30 @@ final class InspectCommandTest {
         return new ObjectMapper().readTree(outcome.out());
     }
 
+    @Test
+    void textOfOthersDoesNothingToATerminal() throws IOException {
+        Path config = Files.writeString(
+                temporary.resolve("config.json"),
+                "{\"model_type\": \"a\\n\\nb\\u001b[31m\\u202e" + "x".repeat(1_000_000) + "\"}");
+        Outcome outcome = inspect(config.toString());
+        assertThat(outcome.status()).isEqualTo(1);
+        assertThat(outcome.err())
+                .hasSizeLessThan(5000)
+                .doesNotContain("\u001b", "\u202e")
+                .contains("a; b?[31m?x");
+        assertThat(outcome.err().lines()).hasSize(1);
+        String released = Files.readString(RESOURCES.resolve("released/olmoe-1b-7b.json"));
+        Files.writeString(config, released.replaceFirst("\"bfloat16\"", "\"a\\\\n\\\\u001b[1m\""));
+        outcome = inspect(config.toString());
+        assertThat(outcome.status()).isZero();
+        assertThat(outcome.out()).doesNotContain("\u001b").contains("bytes as a; ?[1m");
+    }
+
+    @Test
+    void anEmptyPathIsWrongUsage() {
+        assertThat(inspect("").status()).isEqualTo(2);
+    }
+
     @ParameterizedTest
     @CsvSource({
         "olmoe-1b-7b, 6919161856, 1178994688, 1282017280",

@@ -178,6 +178,18 @@ final class MoeTest {
         assertThat(wrong.get("disagreement").asText()).contains("expected");
     }
 
+    /** Another meaning of @ would read the file, and take what is in it for arguments. */
+    @Test
+    void aPathMayBeginWithAt() throws IOException {
+        Path here = Path.of("").toAbsolutePath();
+        Path file = Files.writeString(temporary.resolve("config.json"), "--version");
+        for (Path path : List.of(file, temporary)) {
+            Outcome outcome = moe("inspect", "@" + here.relativize(path));
+            assertThat(outcome.status()).isEqualTo(1);
+            assertThat(outcome.errLines()).singleElement().asString().startsWith("moe: @");
+        }
+    }
+
     @Test
     void anEmptyFolderNameIsWrongUsage() {
         Outcome outcome = moe("study", "merge-scale", "--quick", "--out", "");

@@ -114,6 +114,27 @@ final class RunCheckpointErrorsTest {
         run.fails(GATE + ": expected", with(GATE, gate.as(ElementType.I32)), 1);
     }
 
+    /** As in a hub's cache: the checkpoint's files are links, and what they lead to is elsewhere. */
+    @Test
+    void aCheckpointOfLinksIsNotWrittenOver() throws IOException {
+        Path blobs = run.copy(OLMOE);
+        Path snapshot = Files.createDirectory(temporary.resolve("snapshot"));
+        for (String name : List.of("config.json", "model.safetensors")) {
+            Files.createSymbolicLink(snapshot.resolve(name), blobs.resolve(name));
+        }
+        Path nowhere = Files.createSymbolicLink(snapshot.resolve("nowhere"), temporary.resolve("none"));
+        byte[] weights = Files.readAllBytes(blobs.resolve("model.safetensors"));
+        for (Path output :
+                List.of(snapshot.resolve("model.safetensors"), blobs.resolve("model.safetensors"), nowhere)) {
+            run.fails(
+                    "--output: expected a file that is not in the checkpoint yet but was " + output,
+                    RunFixture.run(snapshot, 1, run.input(), output));
+            assertThat(snapshot.resolve("model.safetensors")).isSymbolicLink();
+            assertThat(nowhere).isSymbolicLink();
+            assertThat(blobs.resolve("model.safetensors")).hasBinaryContent(weights);
+        }
+    }
+
     @Test
     void aDenseLayer() throws IOException {
         run.fails(

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.StreamReadFeature;
+import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -26,13 +27,15 @@ public final class ModelConfig {
     private static final int MOST_DEPTH = 64;
 
     private static final ObjectMapper JSON = new ObjectMapper(JsonFactory.builder()
-            .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
-            // Names of a file would stay in a table of the whole process, and could be made to collide in it.
-            .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
-            .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
-            .streamReadConstraints(
-                    StreamReadConstraints.builder().maxNestingDepth(MOST_DEPTH).build())
-            .build());
+                    .enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION)
+                    // Names of a file would stay in a table of the whole process, and could be made to collide in it.
+                    .disable(JsonFactory.Feature.CANONICALIZE_FIELD_NAMES)
+                    .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
+                    .streamReadConstraints(StreamReadConstraints.builder()
+                            .maxNestingDepth(MOST_DEPTH)
+                            .build())
+                    .build())
+            .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
     private final String name;
     private final String json;

@@ -2,17 +2,19 @@ package org.moe4j.checkpoint.layout;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.LongStream;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowSource;
 
 /**
  * The values of a tensor that one or more parts share, as rows of its last axis: the inverse of {@link PartSource}. Where a row goes
- * across the rows of a matrix, the whole matrix is held meanwhile.
+ * across the rows of a matrix, the whole matrix is held meanwhile, until the last row was read.
  */
 final class PackedTensor implements RowSource {
     private final List<Member> members;
     private final List<Axis> axes;
     private final long[] lengths;
+    private final long rows;
 
     /** A part that has elements in the tensor, and its matrices. */
     static final class Member {
@@ -64,6 +66,11 @@ final class PackedTensor implements RowSource {
             }
             return values.orElseThrow();
         }
+
+        /** A file has many tensors: those that are written may not stay in memory. */
+        private void forget() {
+            values = Optional.empty();
+        }
     }
 
     /** The members have one shape, and together every element. */
@@ -71,6 +78,7 @@ final class PackedTensor implements RowSource {
         this.members = members;
         this.axes = axes;
         lengths = shape.stream().mapToLong(size -> size).toArray();
+        rows = LongStream.of(lengths).limit(Math.max(0, lengths.length - 1)).reduce(1, (a, b) -> a * b);
     }
 
     @Override
@@ -93,6 +101,9 @@ final class PackedTensor implements RowSource {
         for (int j = 0; j < into.length; j++) {
             coordinates[lengths.length - 1] = j;
             into[j] = element(coordinates);
+        }
+        if (row == rows - 1) {
+            members.forEach(Member::forget);
         }
     }
 

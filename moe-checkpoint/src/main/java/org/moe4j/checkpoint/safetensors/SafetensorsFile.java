@@ -2,8 +2,10 @@ package org.moe4j.checkpoint.safetensors;
 
 import java.io.IOException;
 import java.nio.channels.Channels;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Collections;
@@ -51,6 +53,9 @@ public final class SafetensorsFile implements AutoCloseable {
 
     /** Opening a pipe would wait for somebody who writes to it. */
     static void requireFile(Path path) throws IOException {
+        if (Files.isSymbolicLink(path) && !Files.exists(path)) {
+            throw new NoSuchFileException(path + ": expected a file but was a link that leads to none");
+        }
         if (Files.exists(path) && !Files.isRegularFile(path)) {
             throw new IOException(
                     path + ": expected a file but was a " + (Files.isDirectory(path) ? "folder" : "pipe or device"));
@@ -90,14 +95,19 @@ public final class SafetensorsFile implements AutoCloseable {
      * @param name of the tensor
      * @return valid as long as the file is not changed, even after it was closed here
      * @throws NoSuchElementException for an unknown name
+     * @throws IllegalStateException when the file was closed
      * @throws IOException when the file cannot be mapped or is no longer what it was
      */
     public StoredTensor tensor(String name) throws IOException {
         TensorInfo info = info(name);
-        requireLength();
-        StoredTensor tensor = StoredTensor.map(path, channel, info, header.dataBegin());
-        requireLength();
-        return tensor;
+        try {
+            requireLength();
+            StoredTensor tensor = StoredTensor.map(path, channel, info, header.dataBegin());
+            requireLength();
+            return tensor;
+        } catch (ClosedChannelException e) { // by another thread too, in the middle of it
+            throw new IllegalStateException(path + ": expected an open file but it is closed", e);
+        }
     }
 
     /** Reading a mapped page that is no longer in the file would end the whole process. */

@@ -18,6 +18,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.moe4j.core.internal.Leftover;
 import org.moe4j.core.internal.Require;
 
 /** Writes files in the safetensors format: the whole file, or nothing. */
@@ -43,16 +44,14 @@ public final class SafetensorsWriter {
                 Comparator.comparingInt((TensorContent tensor) -> -tensor.type().bytes())
                         .thenComparing(TensorContent::name));
         byte[] header = header(sorted, metadata);
-        Path temporary = file.resolveSibling("." + file.getFileName() + "." + UUID.randomUUID() + ".tmp");
-        try {
+        Path other = file.resolveSibling("." + file.getFileName() + "." + UUID.randomUUID() + ".tmp");
+        try (Leftover temporary = new Leftover(other)) {
             try (FileChannel channel =
-                    FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+                    FileChannel.open(temporary.path(), StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
                 writeAll(channel, header, sorted);
                 channel.force(true);
             }
-            Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        } finally {
-            Files.deleteIfExists(temporary);
+            Files.move(temporary.path(), file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         }
     }
 

@@ -5,9 +5,11 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
-import java.io.CharConversionException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -48,7 +50,8 @@ final class ShardIndex {
     }
 
     static Map<String, String> parse(String index, InputStream in) throws IOException {
-        try (JsonParser json = JSON.createParser(in)) {
+        // by itself, the parser would put other characters in the place of malformed ones
+        try (JsonParser json = JSON.createParser(new InputStreamReader(in, StandardCharsets.UTF_8.newDecoder()))) {
             Map<String, String> fileOf = new TreeMap<>();
             boolean found = false;
             require(json.nextToken() == JsonToken.START_OBJECT, index, "a JSON object", json);
@@ -64,13 +67,13 @@ final class ShardIndex {
                 }
             }
             require(found, index, "an object weight_map", json);
+            require(json.nextToken() == null, index, "nothing after the object", json);
             return fileOf;
         } catch (JsonProcessingException e) {
             throw new SafetensorsFormatException(
                     index + ": expected JSON but was broken (" + Header.shown(e.getOriginalMessage()) + ")", e);
-        } catch (CharConversionException e) {
-            throw new SafetensorsFormatException(
-                    index + ": expected UTF-8 but was malformed (" + Header.shown("" + e.getMessage()) + ")", e);
+        } catch (CharacterCodingException e) {
+            throw new SafetensorsFormatException(index + ": expected UTF-8 but was malformed", e);
         }
     }
 

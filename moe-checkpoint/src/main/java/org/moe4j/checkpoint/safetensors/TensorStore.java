@@ -2,6 +2,7 @@ package org.moe4j.checkpoint.safetensors;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -44,17 +45,17 @@ public final class TensorStore implements AutoCloseable {
     public static TensorStore open(Path folder) throws IOException {
         Path index = folder.resolve(INDEX);
         Path single = folder.resolve(SINGLE);
-        if (Files.exists(index)) {
+        if (isThere(index)) {
             Map<String, String> fileOf = ShardIndex.read(index);
             for (String file : Set.copyOf(fileOf.values())) {
                 if (!Files.isRegularFile(folder.resolve(file))) {
-                    throw new NoSuchFileException(
-                            folder + ": expected " + file + ", as " + INDEX + " says, but there is no such file");
+                    throw new NoSuchFileException(folder + ": expected " + Header.shown(file) + ", as " + INDEX
+                            + " says, but there is no such file");
                 }
             }
             return new TensorStore(folder, fileOf);
         }
-        if (!Files.exists(single)) {
+        if (!isThere(single)) {
             throw new NoSuchFileException(folder + ": expected " + SINGLE + " or " + INDEX + " but found neither");
         }
         SafetensorsFile file = SafetensorsFile.open(single);
@@ -69,10 +70,15 @@ public final class TensorStore implements AutoCloseable {
      * Whether a folder has tensors.
      *
      * @param folder may be anything
-     * @return whether there is an index or a single file
+     * @return whether there is an index or a single file, or a link of that name
      */
     public static boolean isIn(Path folder) {
-        return Files.exists(folder.resolve(INDEX)) || Files.exists(folder.resolve(SINGLE));
+        return isThere(folder.resolve(INDEX)) || isThere(folder.resolve(SINGLE));
+    }
+
+    /** A link that leads nowhere counts: what it stands for is missing, and nothing else may take its place. */
+    private static boolean isThere(Path file) {
+        return Files.exists(file, LinkOption.NOFOLLOW_LINKS);
     }
 
     /**
@@ -155,8 +161,14 @@ public final class TensorStore implements AutoCloseable {
         SafetensorsFile opened = open.get(file);
         if (opened == null) {
             opened = SafetensorsFile.open(folder.resolve(file));
+            try {
+                requireAll(file, opened);
+                requireNoOthers(file, opened);
+            } catch (IOException | RuntimeException | Error failure) {
+                opened.close();
+                throw failure;
+            }
             open.put(file, opened);
-            requireAll(file, opened);
         }
         return opened;
     }
@@ -168,6 +180,20 @@ public final class TensorStore implements AutoCloseable {
             if (entry.getValue().equals(file) && !there.contains(entry.getKey())) {
                 throw Header.wrong(
                         folder.resolve(file).toString(), entry.getKey(), "a tensor, as " + INDEX + " says", "absent");
+            }
+        }
+    }
+
+    /** A tensor that stands in two files would be one thing to one reader and another to the next. */
+    private void requireNoOthers(String file, SafetensorsFile opened) throws SafetensorsFormatException {
+        for (String name : opened.tensors().keySet()) {
+            String right = fileOf.getOrDefault(name, file);
+            if (!right.equals(file)) {
+                throw Header.wrong(
+                        folder.resolve(file).toString(),
+                        name,
+                        "a tensor of " + Header.shown(right) + " alone, as " + INDEX + " says,",
+                        "here too");
             }
         }
     }

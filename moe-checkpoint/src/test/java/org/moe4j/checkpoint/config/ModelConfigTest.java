@@ -50,6 +50,15 @@ class ModelConfigTest {
     }
 
     @Test
+    void whatStandsBehindTheObjectIsRefused() {
+        for (String text : new String[] {"{\"a\": 1} x", "{\"a\": 1}{\"a\": 2}", "{}}"}) {
+            assertThatThrownBy(() -> ModelConfig.parse("c", text))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageStartingWith("c: expected JSON but was broken (");
+        }
+    }
+
+    @Test
     void whatIsNoObjectIsRefused() {
         assertThatThrownBy(() -> ModelConfig.parse("c", "[1]"))
                 .isInstanceOf(IOException.class)

@@ -27,6 +27,17 @@ class SafetensorsFileTest {
         return RawFile.write(folder, bytes);
     }
 
+    @Test
+    void aClosedFileIsRefused() throws IOException {
+        SafetensorsFile file =
+                SafetensorsFile.open(file("{" + entry("a", "U8", "1", 0, 1) + "}", ByteBuffer.allocate(1)));
+        file.close();
+        file.close();
+        assertThatThrownBy(() -> file.tensor("a"))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessage(file.path() + ": expected an open file but it is closed");
+    }
+
     /** Numbers of every type whose values are known, unaligned because a byte stands before them. */
     @Test
     void numbersOfEveryTypeAreRead() throws IOException {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.moe4j.checkpoint.safetensors.RawFile.entry;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -13,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class TensorStoreTest {
     @TempDir
@@ -106,6 +108,57 @@ class TensorStoreTest {
         assertThatThrownBy(() -> TensorStore.open(folder))
                 .isInstanceOf(SafetensorsFormatException.class)
                 .hasMessageContaining("expected an object weight_map but was END_OBJECT");
+    }
+
+    @Test
+    void aTensorInTwoShardsIsRefused() throws IOException {
+        shard("one.safetensors", "a", 2);
+        String two = "{" + entry("a", "U8", "2", 0, 2) + "," + entry("b", "U8", "1", 2, 3) + "}";
+        Files.write(folder.resolve("two.safetensors"), RawFile.bytes(two, 3));
+        index("{\"a\":\"one.safetensors\",\"b\":\"two.safetensors\"}");
+        try (TensorStore store = TensorStore.open(folder)) {
+            assertThat(store.info("a").elements()).isEqualTo(2);
+            for (int i = 0; i < 2; i++) { // it stays refused
+                assertThatThrownBy(() -> store.tensor("b"))
+                        .isInstanceOf(SafetensorsFormatException.class)
+                        .hasMessage(
+                                folder.resolve("two.safetensors") + ": a: expected a tensor of one.safetensors alone,"
+                                        + " as model.safetensors.index.json says, but was here too");
+            }
+        }
+    }
+
+    /** A hub's cache whose file was removed: nothing else takes its place, neither a single file nor the configuration's sums. */
+    @ParameterizedTest
+    @ValueSource(strings = {"model.safetensors", "model.safetensors.index.json"})
+    void aLinkThatLeadsNowhereIsAMissingFile(String name) throws IOException {
+        Files.createSymbolicLink(folder.resolve(name), folder.resolve("blob"));
+        if (name.endsWith("json")) {
+            shard("model.safetensors", "a", 2);
+        }
+        assertThat(TensorStore.isIn(folder)).isTrue();
+        assertThatThrownBy(() -> TensorStore.open(folder))
+                .isInstanceOf(NoSuchFileException.class)
+                .hasMessage(folder.resolve(name) + ": expected a file but was a link that leads to none");
+    }
+
+    @Test
+    void whatStandsBehindAnIndexIsRefused() throws IOException {
+        shard("one.safetensors", "a", 2);
+        Path file = folder.resolve("model.safetensors.index.json");
+        Files.writeString(file, "{\"weight_map\":{\"a\":\"one.safetensors\"}} {}");
+        assertThatThrownBy(() -> TensorStore.open(folder))
+                .isInstanceOf(SafetensorsFormatException.class)
+                .hasMessage(file + ": expected nothing after the object but was START_OBJECT at line 1");
+    }
+
+    @Test
+    void anIndexThatIsNotUtf8IsRefused() throws IOException {
+        Path file = folder.resolve("model.safetensors.index.json");
+        Files.write(file, "{\"weight_map\":{\"a\":\"\u00e9\"}}".getBytes(StandardCharsets.ISO_8859_1));
+        assertThatThrownBy(() -> TensorStore.open(folder))
+                .isInstanceOf(SafetensorsFormatException.class)
+                .hasMessage(file + ": expected UTF-8 but was malformed");
     }
 
     @Test

@@ -1,0 +1,71 @@
+package org.moe4j.core.internal;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+
+/**
+ * A file under another name, or a folder of files, that is moved to its place when it is complete. Otherwise it is deleted: when this is
+ * closed, or when the JVM is told to end before.
+ */
+public final class Leftover implements AutoCloseable {
+    private final Path path;
+    private final Thread atExit = new Thread(this::deleteAtExit, "moe-leftover");
+
+    /**
+     * Takes note of a path.
+     *
+     * @param path that is not there yet
+     */
+    public Leftover(Path path) {
+        this.path = path;
+        Runtime.getRuntime().addShutdownHook(atExit);
+    }
+
+    /** Whoever writes goes on meanwhile: under another name of the folder, nothing is put into it any more. */
+    private void deleteAtExit() {
+        try {
+            if (Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+                Path away = path.resolveSibling(path.getFileName() + ".x");
+                Files.move(path, away);
+                delete(away);
+            } else {
+                Files.deleteIfExists(path);
+            }
+        } catch (IOException e) {
+            System.err.println("moe: " + path + ": expected to be deleted but was not (" + e + ")");
+        }
+    }
+
+    private static void delete(Path path) throws IOException {
+        if (Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+            try (DirectoryStream<Path> files = Files.newDirectoryStream(path)) {
+                for (Path file : files) {
+                    Files.deleteIfExists(file);
+                }
+            }
+        }
+        Files.deleteIfExists(path);
+    }
+
+    /**
+     * Where to write meanwhile.
+     *
+     * @return as given
+     */
+    public Path path() {
+        return path;
+    }
+
+    @Override
+    public void close() throws IOException {
+        delete(path);
+        try {
+            Runtime.getRuntime().removeShutdownHook(atExit);
+        } catch (IllegalStateException ending) {
+            // it runs already, and finds nothing
+        }
+    }
+}
