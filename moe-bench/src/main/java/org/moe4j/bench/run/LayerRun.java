@@ -151,10 +151,30 @@ public record LayerRun(
             contents.addAll(model.contents(layer, "grad.", type, gradients.parameters()));
         }
         try {
-            SafetensorsWriter.write(output, contents, Map.of());
+            SafetensorsWriter.write(
+                    output, contents.stream().map(LayerRun::finite).toList(), Map.of());
         } catch (IOException e) {
             throw new IOException(
                     "--output: expected a file that can be written but was " + output + " (" + e.getMessage() + ")", e);
         }
+    }
+
+    /** Finite numbers may give others, as a product that is too large: that is no result. */
+    private static TensorContent finite(TensorContent tensor) {
+        if (tensor.type() == ElementType.I64) {
+            return tensor;
+        }
+        return new TensorContent(tensor.name(), tensor.type(), tensor.shape(), (from, count, into) -> {
+            int begin = into.position();
+            tensor.source().write(from, count, into);
+            for (int i = 0; i < count; i++) {
+                int at = begin + i * tensor.type().bytes();
+                double number = tensor.type() == ElementType.F32 ? into.getFloat(at) : into.getDouble(at);
+                if (!Double.isFinite(number)) {
+                    throw new ArithmeticException("--output: " + tensor.name() + ": expected finite results but number "
+                            + (from + i) + " is " + number + "; input and weights are too large for " + tensor.type());
+                }
+            }
+        });
     }
 }

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -72,6 +73,20 @@ final class RunCommandErrorsTest {
                             + " hidden_state?",
                     tensors);
             fails("expected a tensor hidden_states but was a file with none", Map.of());
+        }
+
+        /** Their products are no numbers of float64. */
+        @Test
+        void numbersThatAreTooLarge() throws IOException {
+            Numbers tokens = FailingRun.tokens().get("hidden_states");
+            double[] large =
+                    Arrays.stream(tokens.values()).map(value -> value * 1e200).toArray();
+            RunFixture.write(input, Map.of("hidden_states", Numbers.of(tokens.shape(), large)));
+            for (String backend : List.of("nd4j", "reference")) {
+                fails(
+                        "--output: output: expected finite results but number 0 is ",
+                        RunFixture.named(OLMOE).run(input, output, "--dtype", "float64", "--backend", backend));
+            }
         }
 
         @Test
