@@ -108,8 +108,13 @@ final class InspectText {
                             + number(difference.expected()) + " by config.json"));
         } else {
             notes.add("counted by config.json; "
-                    + inspection.elementType().map(type -> "bytes as " + Moe.line(type)).orElse("it does not say of which type"));
-            inspection.quantization().ifPresent(kind -> notes.add("the files are packed (" + Moe.line(kind) + ") and take less"));
+                    + inspection
+                            .elementType()
+                            .map(type -> "bytes as " + Moe.line(type))
+                            .orElse("it does not say of which type"));
+            inspection
+                    .quantization()
+                    .ifPresent(kind -> notes.add("the files are packed (" + Moe.line(kind) + ") and take less"));
             census.unknown().forEach((role, reason) -> notes.add(role.key() + ": needs the files,\n  as " + reason));
         }
         census.prediction()

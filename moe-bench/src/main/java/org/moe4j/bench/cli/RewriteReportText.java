@@ -29,7 +29,7 @@ final class RewriteReportText {
         if (report.scale() != 1) {
             line(text, "routed down projections: times " + Decimal.of(report.scale()));
         }
-        report.settings().forEach(setting -> line(text, "config.json: " + setting));
+        report.settings().forEach(setting -> line(text, "config.json: " + Moe.line(setting.toString())));
         line(text, "tensors: " + report.rewritten() + " rewritten, " + report.kept() + " as they were");
         line(text, "rounding of stored values: " + rounding(report.rounding()));
         return text.toString();
