@@ -32,16 +32,18 @@ abstract class Gather<A> {
         tileRows = Math.max(TOGETHER, TILE / Math.max(1, columns));
     }
 
-    private record Tile<A>(A rows, AtomicInteger left) {}
+    private record Tile<A>(A rows, boolean finite, AtomicInteger left) {}
 
     abstract A array(int length);
 
-    abstract void read(Values values, long from, A into, int at, int count);
+    /** False unless all are finite. */
+    abstract boolean read(Values values, long from, A into, int at, int count);
 
     /** {@code into[at + i] = from[first + i·step]}. */
     abstract void pick(A from, int first, int step, A into, int at, int count);
 
-    final void row(int row, A into) {
+    /** Reads a row. False unless all of it is finite; it may be false where it is. */
+    final boolean row(int row, A into) {
         if (columns > 1 && rows > 1 && strides.columns() > strides.rows()) {
             int index = row / tileRows;
             Tile<A> tile = tiles.computeIfAbsent(index, this::tile);
@@ -49,13 +51,20 @@ abstract class Gather<A> {
             if (tile.left().decrementAndGet() == 0) {
                 tiles.remove(index);
             }
+            return tile.finite();
         } else if (strides.columns() == 1) {
-            read(values, strides.offset() + row * strides.rows(), into, 0, columns);
+            return read(values, strides.offset() + row * strides.rows(), into, 0, columns);
         } else {
             int step = Math.toIntExact(strides.columns());
             A line = array(columns == 0 ? 0 : (columns - 1) * step + 1);
-            read(values, strides.offset() + row * strides.rows(), line, 0, columns == 0 ? 0 : (columns - 1) * step + 1);
+            boolean finite = read(
+                    values,
+                    strides.offset() + row * strides.rows(),
+                    line,
+                    0,
+                    columns == 0 ? 0 : (columns - 1) * step + 1);
             pick(line, 0, step, into, 0, columns);
+            return finite;
         }
     }
 
@@ -66,17 +75,18 @@ abstract class Gather<A> {
         int span = (count - 1) * step + 1;
         A lines = array(TOGETHER * span);
         A tile = array(Math.multiplyExact(count, columns));
+        boolean finite = true;
         for (int first = 0; first < columns; first += TOGETHER) {
             int width = Math.min(TOGETHER, columns - first);
             for (int j = 0; j < width; j++) {
                 long at = strides.offset() + from * strides.rows() + (first + j) * strides.columns();
-                read(values, at, lines, j * span, span);
+                finite &= read(values, at, lines, j * span, span);
             }
             for (int i = 0; i < count; i++) {
                 pick(lines, i * step, span, tile, i * columns + first, width);
             }
         }
-        return new Tile<>(tile, new AtomicInteger(count));
+        return new Tile<>(tile, finite, new AtomicInteger(count));
     }
 
     /** Rows of {@code float}, each number rounded once. */
@@ -91,8 +101,8 @@ abstract class Gather<A> {
         }
 
         @Override
-        void read(Values values, long from, float[] into, int at, int count) {
-            values.read(from, into, at, count);
+        boolean read(Values values, long from, float[] into, int at, int count) {
+            return values.read(from, into, at, count);
         }
 
         @Override
@@ -115,8 +125,13 @@ abstract class Gather<A> {
         }
 
         @Override
-        void read(Values values, long from, double[] into, int at, int count) {
+        boolean read(Values values, long from, double[] into, int at, int count) {
             values.read(from, into, at, count);
+            double largest = 0; // NaN as soon as one is; without a branch the loop is a fraction of the time
+            for (int i = at; i < at + count; i++) {
+                largest = Math.max(largest, Math.abs(into[i]));
+            }
+            return Double.isFinite(largest);
         }
 
         @Override

@@ -37,7 +37,7 @@ final class Mxfp4 implements Values {
     }
 
     @Override
-    public void read(long from, float[] into, int at, int count) {
+    public boolean read(long from, float[] into, int at, int count) {
         byte[] pairs = pairs(from, count);
         int odd = (int) (from % 2);
         float[] scaled = new float[NUMBERS.length];
@@ -45,10 +45,21 @@ final class Mxfp4 implements Values {
             for (int i = 0; i < scaled.length; i++) {
                 scaled[i] = (float) (NUMBERS[i] * scale);
             }
-            for (int i = first; i < first + part; i++) {
+            int i = first;
+            for (; odd == 0 && i % 2 == 0 && i + 1 < first + part; i += 2) { // both of a byte at once
+                int pair = pairs[i >> 1];
+                into[at + i] = scaled[pair & 0xf];
+                into[at + i + 1] = scaled[(pair >> 4) & 0xf];
+            }
+            for (; i < first + part; i++) {
                 into[at + i] = scaled[bits(pairs, odd + i)];
             }
         });
+        float largest = 0; // NaN as soon as one is
+        for (int i = at; i < at + count; i++) {
+            largest = Math.max(largest, Math.abs(into[i]));
+        }
+        return Float.isFinite(largest);
     }
 
     private byte[] pairs(long from, int count) {

@@ -27,35 +27,26 @@ final class PartSource implements RowSource {
 
     @Override
     public void read(int row, float[] into) {
-        floats.row(row, into);
-        float largest = 0; // NaN as soon as one is; a loop without a branch is a fraction of the time
-        for (int j = 0; j < into.length; j++) {
-            largest = Math.max(largest, Math.abs(into[j]));
-        }
-        if (!Float.isFinite(largest)) {
-            throw notFinite(row, into.length, j -> into[j]);
+        if (!floats.row(row, into)) {
+            requireFinite(row, into.length, column -> into[column]);
         }
     }
 
     @Override
     public void read(int row, double[] into) {
-        doubles.row(row, into);
-        double largest = 0;
-        for (int j = 0; j < into.length; j++) {
-            largest = Math.max(largest, Math.abs(into[j]));
-        }
-        if (!Double.isFinite(largest)) {
-            throw notFinite(row, into.length, j -> into[j]);
+        if (!doubles.row(row, into)) {
+            requireFinite(row, into.length, column -> into[column]);
         }
     }
 
-    private IllegalArgumentException notFinite(int row, int columns, IntToDoubleFunction values) {
-        int column = 0;
-        while (column < columns - 1 && Double.isFinite(values.applyAsDouble(column))) {
-            column++;
+    private void requireFinite(int row, int columns, IntToDoubleFunction values) {
+        for (int column = 0; column < columns; column++) {
+            double value = values.applyAsDouble(column);
+            if (!Double.isFinite(value)) {
+                long at = strides.offset() + row * strides.rows() + column * strides.columns();
+                throw new IllegalArgumentException(
+                        name + ": expected finite numbers but number " + at + " is " + value);
+            }
         }
-        long at = strides.offset() + row * strides.rows() + column * strides.columns();
-        return new IllegalArgumentException(
-                name + ": expected finite numbers but number " + at + " is " + values.applyAsDouble(column));
     }
 }

@@ -34,7 +34,7 @@ final class ScaledBlocks implements Values {
     }
 
     @Override
-    public void read(long from, float[] into, int at, int count) {
+    public boolean read(long from, float[] into, int at, int count) {
         tensor.read(from, into, at, count);
         forEachBlock(from, count, (first, part, scale) -> {
             if ((float) scale == scale) { // the product is rounded once in either type
@@ -45,6 +45,11 @@ final class ScaledBlocks implements Values {
                 }
             }
         });
+        float largest = 0; // NaN as soon as one is
+        for (int i = at; i < at + count; i++) {
+            largest = Math.max(largest, Math.abs(into[i]));
+        }
+        return Float.isFinite(largest);
     }
 
     private static void multiply(float[] numbers, int at, int count, float scale) {

@@ -7,13 +7,14 @@ interface Values {
     /** Values that follow one another in row-major order. */
     void read(long from, double[] into, int at, int count);
 
-    /** The same, each rounded once. */
-    default void read(long from, float[] into, int at, int count) {
+    /** The same, each rounded once. False unless all are finite; it may be false where they are. */
+    default boolean read(long from, float[] into, int at, int count) {
         double[] wide = new double[count];
         read(from, wide, 0, count);
         for (int i = 0; i < count; i++) {
             into[at + i] = (float) wide[i];
         }
+        return false;
     }
 
     /** Each stored number as itself. */
@@ -25,8 +26,8 @@ interface Values {
             }
 
             @Override
-            public void read(long from, float[] into, int at, int count) {
-                tensor.read(from, into, at, count);
+            public boolean read(long from, float[] into, int at, int count) {
+                return tensor.read(from, into, at, count);
             }
         };
     }

@@ -9,15 +9,26 @@ final class Elements {
     /** Numbers that are copied at once before they are converted: one by one, a buffer checks itself for each. */
     private static final int PIECE = 4096;
 
+    /** Pairs of 16-bit numbers at once: a short array is cleared and copied within the first cache. */
+    private static final int PAIRS = 256;
+
     private Elements() {}
 
-    /** Reads {@code count} numbers from where the bytes stand; these stand where they stood afterwards. */
-    static void read(ElementType type, ByteBuffer bytes, float[] into, int at, int count) {
+    /**
+     * Reads {@code count} numbers from where the bytes stand; these stand where they stood afterwards. True if all are known to be
+     * finite.
+     */
+    static boolean read(ElementType type, ByteBuffer bytes, float[] into, int at, int count) {
         switch (type) {
             case F32 -> bytes.asFloatBuffer().get(into, at, count);
-            case BF16, F16 -> readHalves(type == ElementType.BF16, bytes, into, at, count);
-            case F8_E4M3 -> readBytes(SmallFloats.E4M3, bytes.slice(), into, at, count);
-            case F8_E5M2 -> readBytes(SmallFloats.E5M2, bytes.slice(), into, at, count);
+            case BF16, F16 -> {
+                return readHalves(type == ElementType.BF16, bytes, into, at, count);
+            }
+            case F8_E4M3, F8_E5M2 -> {
+                float[] table = type == ElementType.F8_E4M3 ? SmallFloats.E4M3 : SmallFloats.E5M2;
+                readBytes(table, bytes.slice(), into, at, count);
+                return false; // they have a scale, and what they are is known behind it
+            }
             case I64 -> {
                 LongBuffer stored = bytes.asLongBuffer();
                 for (int i = 0; i < count; i++) {
@@ -32,27 +43,32 @@ final class Elements {
                 }
             }
         }
+        return Finite.all(into, at, count);
     }
 
     /** Two numbers are taken out of one {@code int}: a loop over numbers of one width is the faster one. */
-    private static void readHalves(boolean bfloat16, ByteBuffer bytes, float[] into, int at, int count) {
-        int[] pairs = new int[Math.min(PIECE, count) / 2];
+    private static boolean readHalves(boolean bfloat16, ByteBuffer bytes, float[] into, int at, int count) {
+        int[] pairs = new int[Math.min(PAIRS, count / 2)];
         IntBuffer stored = bytes.asIntBuffer();
+        boolean finite = true;
         int done = 0;
         while (count - done > 1) {
             int part = Math.min(pairs.length, (count - done) / 2);
             stored.get(pairs, 0, part);
             if (bfloat16) {
                 SmallFloats.bfloat16(pairs, into, at + done, part);
+                finite &= Finite.bfloat16(pairs, part);
             } else {
-                SmallFloats.float16(pairs, into, at + done, part);
+                finite &= SmallFloats.float16(pairs, into, at + done, part);
             }
             done += 2 * part;
         }
         if (done < count) {
             short last = bytes.getShort(bytes.position() + done * Short.BYTES);
             into[at + done] = bfloat16 ? SmallFloats.bfloat16(last) : SmallFloats.float16(last);
+            finite &= Float.isFinite(into[at + done]);
         }
+        return finite;
     }
 
     private static void readBytes(float[] table, ByteBuffer bytes, float[] into, int at, int count) {

@@ -57,8 +57,8 @@ final class SmallFloats {
         return Float.intBitsToFloat(Float.floatToRawIntBits(value) | ((bits << 16) & FLOAT_SIGN));
     }
 
-    /** Widens the lower, then the upper half of each {@code int}. */
-    static void float16(int[] pairs, float[] into, int at, int count) {
+    /** Widens the lower, then the upper half of each {@code int}, and says whether all are finite. */
+    static boolean float16(int[] pairs, float[] into, int at, int count) {
         float largest = 0;
         for (int i = 0; i < count; i++) {
             int pair = pairs[i];
@@ -68,12 +68,14 @@ final class SmallFloats {
             into[at + 2 * i + 1] = upper;
             largest = Math.max(largest, Math.max(Math.abs(lower), Math.abs(upper)));
         }
-        if (largest >= FLOAT16_INFINITY) { // rare: infinities and NaN have come out as numbers
-            for (int i = 0; i < count; i++) {
-                into[at + 2 * i] = float16((short) pairs[i]);
-                into[at + 2 * i + 1] = float16((short) (pairs[i] >> 16));
-            }
+        if (largest < FLOAT16_INFINITY) {
+            return true;
         }
+        for (int i = 0; i < count; i++) { // rare: infinities and NaN have come out as numbers
+            into[at + 2 * i] = float16((short) pairs[i]);
+            into[at + 2 * i + 1] = float16((short) (pairs[i] >> 16));
+        }
+        return false;
     }
 
     static float e5m2(byte bits) {

@@ -53,10 +53,12 @@ public final class StoredTensor {
      * @param into gets them
      * @param at index in {@code into} of the first
      * @param count how many
+     * @return true if all of them are known to be finite; numbers of 8 bits never are
      */
-    public void read(long from, float[] into, int at, int count) {
+    public boolean read(long from, float[] into, int at, int count) {
         Objects.checkFromIndexSize(at, count, into.length);
-        forEachSegment(from, count, (bytes, done, part) -> Elements.read(info.type(), bytes, into, at + done, part));
+        return forEachSegment(
+                from, count, (bytes, done, part) -> Elements.read(info.type(), bytes, into, at + done, part));
     }
 
     /**
@@ -69,7 +71,10 @@ public final class StoredTensor {
      */
     public void read(long from, double[] into, int at, int count) {
         Objects.checkFromIndexSize(at, count, into.length);
-        forEachSegment(from, count, (bytes, done, part) -> Elements.read(info.type(), bytes, into, at + done, part));
+        forEachSegment(from, count, (bytes, done, part) -> {
+            Elements.read(info.type(), bytes, into, at + done, part);
+            return true;
+        });
     }
 
     /**
@@ -82,17 +87,21 @@ public final class StoredTensor {
     public void readBytes(long from, byte[] into, int count) {
         int size = info.type().bytes();
         Objects.checkFromIndexSize(0, Math.multiplyExact(count, size), into.length);
-        forEachSegment(from, count, (bytes, done, part) -> bytes.get(into, done * size, part * size));
+        forEachSegment(from, count, (bytes, done, part) -> {
+            bytes.get(into, done * size, part * size);
+            return true;
+        });
     }
 
     private interface Part {
-        /** Takes {@code count} numbers from where the bytes stand, of which {@code done} were taken before. */
-        void take(ByteBuffer bytes, int done, int count);
+        /** Takes {@code count} numbers from where the bytes stand, of which {@code done} were taken before; says whether all is well. */
+        boolean take(ByteBuffer bytes, int done, int count);
     }
 
-    private void forEachSegment(long from, int count, Part part) {
+    private boolean forEachSegment(long from, int count, Part part) {
         Objects.checkFromIndexSize(from, (long) count, info.elements());
         int size = info.type().bytes();
+        boolean well = true;
         int done = 0;
         while (done < count) {
             long at = (from + done) * size;
@@ -101,7 +110,7 @@ public final class StoredTensor {
                     segment.duplicate().order(ByteOrder.LITTLE_ENDIAN).position((int) (at % SEGMENT));
             int here = Math.min(count - done, bytes.remaining() / size);
             try {
-                part.take(bytes, done, here);
+                well &= part.take(bytes, done, here);
             } catch (InternalError e) { // what the JVM makes of a page that is no longer in the file
                 throw new UncheckedIOException(new IOException(
                         file + ": " + info.name() + ": expected a file that stays as it is but was cut off while it was"
@@ -110,6 +119,7 @@ public final class StoredTensor {
             }
             done += here;
         }
+        return well;
     }
 
     @Override
