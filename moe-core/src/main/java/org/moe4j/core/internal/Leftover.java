@@ -5,12 +5,16 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A file under another name, or a folder of files, that is moved to its place when it is complete. Otherwise it is deleted: when this is
  * closed, or when the JVM is told to end before.
  */
 public final class Leftover implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Leftover.class);
+
     private final Path path;
     private final Thread atExit = new Thread(this::deleteAtExit, "moe-leftover");
 
@@ -35,7 +39,7 @@ public final class Leftover implements AutoCloseable {
                 Files.deleteIfExists(path);
             }
         } catch (IOException e) {
-            System.err.println("moe: " + path + ": expected to be deleted but was not (" + e + ")");
+            LOG.warn("{}: expected to be deleted but was not", path, e);
         }
     }
 
