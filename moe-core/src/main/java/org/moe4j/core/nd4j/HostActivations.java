@@ -3,6 +3,8 @@ package org.moe4j.core.nd4j;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Projections;
+import org.moe4j.core.host.ActivationLoops;
+import org.moe4j.core.host.Sigmoid;
 
 /** Activations on stretches of native memory, in double whatever the precision of the memory, and rounded once. */
 final class HostActivations {

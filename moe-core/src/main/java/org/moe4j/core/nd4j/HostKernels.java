@@ -14,6 +14,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.host.Workers;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
 import org.nd4j.linalg.api.ndarray.INDArray;

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.function.IntConsumer;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.host.Workers;
 
 /** Products of all groups at once, cut into tiles that run in parallel, each on one OpenBLAS thread. */
 final class HostProducts {

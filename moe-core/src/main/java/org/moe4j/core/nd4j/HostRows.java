@@ -3,6 +3,7 @@ package org.moe4j.core.nd4j;
 import java.util.Arrays;
 import java.util.OptionalLong;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.host.Workers;
 
 /** Work on rows and on elements, cut into pieces of about the same size that depend on the shapes only. */
 final class HostRows {

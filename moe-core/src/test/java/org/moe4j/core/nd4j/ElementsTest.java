@@ -9,6 +9,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
+import org.moe4j.core.host.Sigmoid;
 import org.moe4j.core.testing.Cases;
 import org.moe4j.core.testing.PlainActivations;
 

@@ -18,6 +18,7 @@ import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.host.Workers;
 import org.moe4j.core.testing.Cases;
 
 /** Loops and allocations of the host that fail, each in turn: no native memory stays in use, and none waits for the collector. */

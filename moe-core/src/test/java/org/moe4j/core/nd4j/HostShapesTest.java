@@ -22,6 +22,7 @@ import org.moe4j.core.backend.BankPass.BankGradients;
 import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.host.Workers;
 import org.moe4j.core.nd4j.Nd4jBackend.Precision;
 import org.moe4j.core.nd4j.Nd4jBackend.Strategy;
 import org.moe4j.core.reference.ReferenceBackend;

@@ -1,4 +1,4 @@
-package org.moe4j.core.nd4j;
+package org.moe4j.core.host;
 
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Activation.ClampedSwiGlu;
@@ -12,16 +12,23 @@ import org.moe4j.core.internal.NormalCdf;
  * The formulas of {@link Activation} as loops on small arrays of doubles, each small enough for the compiler to vectorise
  * where the function allows it. σ is exact or approximate, as the precision of the matrices needs it.
  */
-final class ActivationLoops {
+public final class ActivationLoops {
     /** Elements worked on at a time: five arrays of them fit the first cache. */
-    static final int TILE = 512;
+    public static final int TILE = 512;
 
     private static final double TWICE_ROOT = 2 * Math.sqrt(2 / Math.PI);
     private static final double CUBIC = 0.044715;
     private static final double SATURATED = 40; // σ(2z) is exactly 0 or 1 beyond, and u³ must not overflow
 
-    /** {@code y = 1 / (1 + e^−x)}. */
-    interface Logistic {
+    /** The logistic function. */
+    public interface Logistic {
+        /**
+         * {@code y = 1 / (1 + e^−x)}.
+         *
+         * @param x arguments
+         * @param y gets the values
+         * @param count how many
+         */
         void run(double[] x, double[] y, int count);
     }
 
@@ -29,12 +36,24 @@ final class ActivationLoops {
     private final double[] x = new double[TILE];
     private final double[] s = new double[TILE];
 
-    ActivationLoops(Logistic logistic) {
+    /**
+     * Loops with arrays of their own, for one thread.
+     *
+     * @param logistic as exact as the caller needs it
+     */
+    public ActivationLoops(Logistic logistic) {
         this.logistic = logistic;
     }
 
-    /** The result takes the place of up. */
-    void forward(Activation.Gated activation, double[] g, double[] u, int count) {
+    /**
+     * {@code a(g, u)}; the result takes the place of u.
+     *
+     * @param activation a
+     * @param g overwritten
+     * @param u overwritten
+     * @param count at most {@link #TILE}
+     */
+    public void forward(Activation.Gated activation, double[] g, double[] u, int count) {
         if (activation instanceof ClampedSwiGlu clamped) {
             cut(clamped, g, u, count);
             for (int i = 0; i < count; i++) {
@@ -59,8 +78,16 @@ final class ActivationLoops {
         logistic.run(x, s, count);
     }
 
-    /** The gradients take the places of gate and up. */
-    void backward(Activation.Gated activation, double[] g, double[] u, double[] d, int count) {
+    /**
+     * {@code d ⊙ ∂a/∂g} and {@code d ⊙ ∂a/∂u}, which take the places of g and u.
+     *
+     * @param activation a
+     * @param g overwritten
+     * @param u overwritten
+     * @param d gradient of the result
+     * @param count at most {@link #TILE}
+     */
+    public void backward(Activation.Gated activation, double[] g, double[] u, double[] d, int count) {
         if (activation instanceof ClampedSwiGlu clamped) {
             backward(clamped, g, u, d, count);
             return;
@@ -88,8 +115,14 @@ final class ActivationLoops {
         }
     }
 
-    /** The result takes the place of up. */
-    void forward(Activation.Plain activation, double[] u, int count) {
+    /**
+     * {@code a(u)}; the result takes the place of u.
+     *
+     * @param activation a
+     * @param u overwritten
+     * @param count at most {@link #TILE}
+     */
+    public void forward(Activation.Plain activation, double[] u, int count) {
         if (activation instanceof Relu || activation instanceof ReluSquared) {
             boolean squared = activation instanceof ReluSquared;
             for (int i = 0; i < count; i++) {
@@ -125,8 +158,15 @@ final class ActivationLoops {
         return Math.max(-SATURATED, Math.min(SATURATED, u));
     }
 
-    /** The gradient takes the place of up. */
-    void backward(Activation.Plain activation, double[] u, double[] d, int count) {
+    /**
+     * {@code d ⊙ ∂a/∂u}, which takes the place of u.
+     *
+     * @param activation a
+     * @param u overwritten
+     * @param d gradient of the result
+     * @param count at most {@link #TILE}
+     */
+    public void backward(Activation.Plain activation, double[] u, double[] d, int count) {
         if (activation instanceof Relu) {
             for (int i = 0; i < count; i++) {
                 u[i] = d[i] * (u[i] <= 0 ? 0 : 1);

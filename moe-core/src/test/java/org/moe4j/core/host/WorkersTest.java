@@ -1,4 +1,4 @@
-package org.moe4j.core.nd4j;
+package org.moe4j.core.host;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package org.moe4j.core.nd4j;
+package org.moe4j.core.host;
 
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  * <p>The caller takes tasks like any helper and waits only for tasks that a thread has begun, so that nested calls and
  * many callers at once cannot block each other. Which thread runs a task must not matter to its result.
  */
-final class Workers {
+public final class Workers {
     /** Estimated nanoseconds below which waking a helper costs more than it brings. */
-    static final long SMALL = 100_000;
+    public static final long SMALL = 100_000;
 
     private static final long SPIN_NANOS = 20_000; // a sleeping caller wakes up about as late
     private static final ThreadPoolExecutor POOL = pool();
@@ -27,13 +27,23 @@ final class Workers {
     private final int threads;
     private final Executor pool;
 
-    /** Up to the given number of threads, the caller's among them; the helpers come from anywhere. */
-    Workers(int threads, Executor pool) {
+    /**
+     * Workers whose helpers come from anywhere.
+     *
+     * @param threads of one call, the caller's among them
+     * @param pool runs what helpers do, or refuses it
+     */
+    public Workers(int threads, Executor pool) {
         this.threads = threads;
         this.pool = pool;
     }
 
-    Workers(int threads) {
+    /**
+     * Workers whose helpers come from the one pool.
+     *
+     * @param threads of one call, the caller's among them
+     */
+    public Workers(int threads) {
         this(threads, POOL);
         synchronized (POOL) {
             if (POOL.getCorePoolSize() < threads - 1) {
@@ -56,8 +66,23 @@ final class Workers {
         return pool;
     }
 
-    /** Runs {@code task} for 0 … tasks − 1 in any order, and returns when all are done. */
-    void forEach(int tasks, long estimatedNanos, IntConsumer task) {
+    /**
+     * How many threads a call may use.
+     *
+     * @return at least 1
+     */
+    public int threads() {
+        return threads;
+    }
+
+    /**
+     * Runs {@code task} for 0 … tasks − 1 in any order, and returns when all are done.
+     *
+     * @param tasks how many
+     * @param estimatedNanos of all of them on one thread
+     * @param task is told its index
+     */
+    public void forEach(int tasks, long estimatedNanos, IntConsumer task) {
         int helpers = estimatedNanos < SMALL ? 0 : Math.min(threads, tasks) - 1;
         if (helpers <= 0) {
             for (int i = 0; i < tasks; i++) {

@@ -1,0 +1,139 @@
+package org.moe4j.core.vector;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.moe4j.core.backend.Activation;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.BankPart;
+import org.moe4j.core.backend.BankWeights;
+import org.moe4j.core.backend.Matrix;
+
+/**
+ * The weights of a bank in panels. A panel of the inner projections has, with a gate, half a panel of gate rows and then the same rows of
+ * up, so that the activation finds both in the tile that a kernel has just written.
+ *
+ * @param <A> {@code float[]} or {@code double[]}
+ */
+final class PackedBank<A> {
+    final Numbers<A> numbers;
+    final Activation activation;
+    final int hiddenSize;
+    final int intermediateSize;
+    final boolean biases;
+    private final List<Panels<A>> inner = new ArrayList<>();
+    private final List<Panels<A>> down = new ArrayList<>();
+    private final Map<BankPart, List<A>> vectors = new EnumMap<>(BankPart.class);
+
+    PackedBank(Numbers<A> numbers, BankWeights weights, Packer<A> packer) {
+        this.numbers = numbers;
+        this.activation = weights.activation();
+        this.hiddenSize = weights.hiddenSize();
+        this.intermediateSize = weights.intermediateSize();
+        this.biases = weights.biases();
+        for (int e = 0; e < weights.count(); e++) {
+            A up = array(weights, BankPart.UP, e);
+            A gate = gated() ? array(weights, BankPart.GATE, e) : up;
+            int half = columnsOfUp();
+            int outputs = gated() ? panels() * numbers.panel() : intermediateSize;
+            A nothing = numbers.array(hiddenSize);
+            inner.add(packer.pack(hiddenSize, outputs, column -> {
+                if (!gated()) {
+                    return new Packing.Row<>(up, column * hiddenSize);
+                }
+                int row = column / numbers.panel() * half + column % half;
+                boolean ofGate = column % numbers.panel() < half;
+                return row < intermediateSize
+                        ? new Packing.Row<>(ofGate ? gate : up, row * hiddenSize)
+                        : new Packing.Row<>(nothing, 0);
+            }));
+            A rows = array(weights, BankPart.DOWN, e);
+            down.add(packer.pack(intermediateSize, hiddenSize, row -> new Packing.Row<>(rows, row * intermediateSize)));
+            for (BankPart part : BankPart.of(activation, biases)) {
+                if (part == BankPart.GATE_BIAS || part == BankPart.UP_BIAS || part == BankPart.DOWN_BIAS) {
+                    vectors.computeIfAbsent(part, absent -> new ArrayList<>()).add(array(weights, part, e));
+                }
+            }
+        }
+    }
+
+    /** Makes panels. */
+    interface Packer<A> {
+        Panels<A> pack(int inner, int outputs, java.util.function.IntFunction<Packing.Row<A>> rows);
+    }
+
+    private A array(BankWeights weights, BankPart part, int expert) {
+        return VectorMatrix.<A>content(weights.get(part).get(expert)).array();
+    }
+
+    boolean gated() {
+        return activation.gated();
+    }
+
+    int count() {
+        return down.size();
+    }
+
+    /** Rows of up in a panel of the inner projections. */
+    int columnsOfUp() {
+        return gated() ? numbers.panel() / 2 : numbers.panel();
+    }
+
+    /** Panels of the inner projections. */
+    int panels() {
+        return Packing.panels(intermediateSize, columnsOfUp());
+    }
+
+    Panels<A> inner(int expert) {
+        return inner.get(expert);
+    }
+
+    Panels<A> down(int expert) {
+        return down.get(expert);
+    }
+
+    /** A bias, or nothing. */
+    @Nullable
+    A bias(BankPart part, int expert) {
+        List<A> all = vectors.get(part);
+        return all == null ? null : all.get(expert);
+    }
+
+    /** Numbers of one expert's matrices. */
+    long weightsOfExpert() {
+        return (gated() ? 3L : 2L) * hiddenSize * intermediateSize;
+    }
+
+    /** Handles on the weights where they stand, each read when it is asked for. */
+    BankWeights weights(Backend backend) {
+        Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
+        for (int e = 0; e < count(); e++) {
+            for (BankPart part : BankPart.of(activation, biases)) {
+                Content<A> content =
+                        switch (part) {
+                            case GATE -> new Content.OfBank<>(numbers, inner(e), intermediateSize, columnsOfUp(), 0);
+                            case UP ->
+                                new Content.OfBank<>(
+                                        numbers,
+                                        inner(e),
+                                        intermediateSize,
+                                        columnsOfUp(),
+                                        gated() ? columnsOfUp() : 0);
+                            case DOWN -> new Content.OfBank<>(numbers, down(e), hiddenSize, numbers.panel(), 0);
+                            case GATE_BIAS, UP_BIAS, DOWN_BIAS -> {
+                                A bias = Objects.requireNonNull(bias(part, e));
+                                yield new Content.Dense<>(numbers, bias, 1, numbers.length(bias), false);
+                            }
+                        };
+                int rows = part.rows(hiddenSize, intermediateSize);
+                int columns = part.columns(hiddenSize, intermediateSize);
+                parts.computeIfAbsent(part, absent -> new ArrayList<>())
+                        .add(new VectorMatrix<>(backend, numbers, rows, columns, content, false));
+            }
+        }
+        return new BankWeights(activation, parts);
+    }
+}

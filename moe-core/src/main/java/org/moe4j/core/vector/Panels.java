@@ -1,0 +1,27 @@
+package org.moe4j.core.vector;
+
+/**
+ * A weight matrix (out × in) in panels: {@code [out / P][in][P]}, P columns that a kernel computes together. Outputs behind the last
+ * are zeros. Which output stands where is the owner's business.
+ *
+ * @param <A> {@code float[]} or {@code double[]}
+ */
+interface Panels<A> {
+    /** Terms of each sum. */
+    int inner();
+
+    /** How many. */
+    int count();
+
+    /** {@code y[m · yStep + c] = Σ_k x[k · rows + m] · w[panel][k][c]} for some panels on, from {@code xAt} and {@code yAt} on. */
+    void multiply(int rows, A x, int xAt, int panel, int panels, A y, int yAt, int yStep);
+
+    /** One number. */
+    double get(int panel, int k, int column);
+
+    /** The column of a panel as an array of {@link #inner} numbers. */
+    void column(int panel, int column, A into, int at);
+
+    /** A panel as single or double numbers, {@code [in][P]}. */
+    void panel(int panel, A into);
+}

@@ -1,0 +1,170 @@
+package org.moe4j.core.vector;
+
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.moe4j.core.backend.Bank;
+import org.moe4j.core.backend.BankChecks;
+import org.moe4j.core.backend.BankPart;
+import org.moe4j.core.backend.BankPass;
+import org.moe4j.core.backend.BankWeights;
+import org.moe4j.core.backend.KernelChecks;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.host.Workers;
+import org.moe4j.core.internal.Require;
+
+/**
+ * A bank in panels.
+ *
+ * @param <A> {@code float[]} or {@code double[]}
+ */
+final class VectorBank<A> implements Bank {
+    private final VectorBackend backend;
+    private final Workers workers;
+    private final PackedBank<A> packed;
+    private final BankWeights weights;
+    private volatile boolean closed;
+
+    VectorBank(VectorBackend backend, Workers workers, PackedBank<A> packed) {
+        this.backend = backend;
+        this.workers = workers;
+        this.packed = packed;
+        weights = packed.weights(backend);
+    }
+
+    private void check(Matrix tokens, int[] rows, RowGroups groups) {
+        if (closed) {
+            throw new IllegalStateException("bank: expected an open bank but was closed");
+        }
+        BankChecks.run(backend, tokens, rows, groups, packed.count(), packed.hiddenSize);
+    }
+
+    @Override
+    public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
+        check(tokens, rows, groups);
+        return new Pass(VectorMatrix.<A>content(tokens).array(), rows.clone(), groups);
+    }
+
+    @Override
+    public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
+        check(tokens, rows, groups);
+        A y = array(rows.length, packed.hiddenSize);
+        new BankRun<>(packed, workers, VectorMatrix.<A>content(tokens).array(), rows, groups, null, y).run();
+        return matrix(rows.length, packed.hiddenSize, y);
+    }
+
+    private A array(int rows, int columns) {
+        return packed.numbers.array(Require.elements(rows, columns));
+    }
+
+    private Matrix matrix(int rows, int columns, A values) {
+        return new VectorMatrix<>(
+                backend,
+                packed.numbers,
+                rows,
+                columns,
+                new Content.Dense<>(packed.numbers, values, rows, columns, false),
+                false);
+    }
+
+    @Override
+    public Matrix weight(BankPart part, int expert) {
+        if (closed) {
+            throw new IllegalStateException("bank: expected an open bank but was closed");
+        }
+        return weights.get(part)
+                .get(Objects.checkIndex(expert, weights.count()))
+                .share();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+    }
+
+    private final class Pass implements BankPass {
+        private final A tokens;
+        private final int[] rows;
+        private final RowGroups groups;
+        private final ExpertForward.Kept<A> kept;
+        private final Matrix output;
+        private volatile boolean passClosed;
+
+        Pass(A tokens, int[] rows, RowGroups groups) {
+            this.tokens = tokens;
+            this.rows = rows;
+            this.groups = groups;
+            int f = packed.intermediateSize;
+            @Nullable A gate = packed.gated() ? array(rows.length, f) : null;
+            kept = new ExpertForward.Kept<>(gate, array(rows.length, f), array(rows.length, f));
+            A y = array(rows.length, packed.hiddenSize);
+            new BankRun<>(packed, workers, tokens, rows, groups, kept, y).run();
+            output = matrix(rows.length, packed.hiddenSize, y);
+        }
+
+        @Override
+        public Matrix output() {
+            return output;
+        }
+
+        private A gradient(Matrix dOutput) {
+            if (passClosed) {
+                throw new IllegalStateException("pass: expected an open pass but was closed");
+            }
+            KernelChecks.gradient(backend, dOutput, output);
+            return VectorMatrix.<A>content(dOutput).array();
+        }
+
+        private A gathered() {
+            A x = array(rows.length, packed.hiddenSize);
+            for (int i = 0; i < rows.length; i++) {
+                packed.numbers.copy(tokens, rows[i] * packed.hiddenSize, x, i * packed.hiddenSize, packed.hiddenSize);
+            }
+            return x;
+        }
+
+        private Matrix run(A dOutput, BankBackward.Into<A> into) {
+            A dInput = new BankBackward<>(packed, workers).run(groups, gathered(), kept, dOutput, into);
+            return matrix(rows.length, packed.hiddenSize, dInput);
+        }
+
+        @Override
+        public BankGradients backward(Matrix dOutput) {
+            A d = gradient(dOutput);
+            Map<BankPart, Map<Integer, A>> arrays = new EnumMap<>(BankPart.class);
+            Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
+            for (BankPart part : BankPart.of(packed.activation, packed.biases)) {
+                int columns = part.columns(packed.hiddenSize, packed.intermediateSize);
+                int count = part.rows(packed.hiddenSize, packed.intermediateSize);
+                for (int e = 0; e < packed.count(); e++) {
+                    A values = array(count, columns);
+                    arrays.computeIfAbsent(part, absent -> new TreeMap<>()).put(e, values);
+                    parts.computeIfAbsent(part, absent -> new ArrayList<>()).add(matrix(count, columns, values));
+                }
+            }
+            return new BankGradients(run(d, new BankBackward.Into<>(arrays, false)), parts);
+        }
+
+        @Override
+        public Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into) {
+            A d = gradient(dOutput);
+            BankChecks.buffers(backend, weights, into);
+            Map<BankPart, Map<Integer, A>> arrays = new EnumMap<>(BankPart.class);
+            into.forEach((part, buffers) ->
+                    buffers.forEach((expert, buffer) -> arrays.computeIfAbsent(part, absent -> new TreeMap<>())
+                            .put(expert, VectorMatrix.<A>content(buffer).array())));
+            return run(d, new BankBackward.Into<>(arrays, true));
+        }
+
+        @Override
+        public void close() {
+            passClosed = true;
+            output.close();
+        }
+    }
+}
