@@ -25,6 +25,7 @@ final class ArchitectureTest {
     private static final int MOST_PUBLIC_TYPES = 12;
 
     private static final String BACKEND = "org.moe4j.core.backend..";
+    private static final String HOST = "org.moe4j.core.host..";
     private static final String PARAMETER = "org.moe4j.core.parameter..";
     private static final String DISPATCH = "org.moe4j.core.dispatch..";
     private static final String EXPERT = "org.moe4j.core.expert..";
@@ -107,7 +108,22 @@ final class ArchitectureTest {
     static final ArchRule referenceKnowsBackend = onlyKnowsOfCore("org.moe4j.core.reference..", BACKEND);
 
     @ArchTest
-    static final ArchRule nd4jKnowsBackend = onlyKnowsOfCore("org.moe4j.core.nd4j..", BACKEND);
+    static final ArchRule hostKnowsBackend = onlyKnowsOfCore(HOST, BACKEND);
+
+    @ArchTest
+    static final ArchRule nd4jKnowsBackendAndHost = onlyKnowsOfCore("org.moe4j.core.nd4j..", BACKEND, HOST);
+
+    @ArchTest
+    static final ArchRule vectorKnowsBackendAndHost = onlyKnowsOfCore("org.moe4j.core.vector..", BACKEND, HOST);
+
+    @ArchTest
+    static final ArchRule onlyOneRoomTouchesTheVectorApi = noClasses()
+            .that()
+            .resideOutsideOfPackage("org.moe4j.core.vector.tile..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAPackage("jdk.incubator..")
+            .allowEmptyShould(true);
 
     @ArchTest
     static final ArchRule internalIsOurs = noClasses()
