@@ -2,53 +2,40 @@ package org.moe4j.bench.cli;
 
 import java.util.Locale;
 import org.moe4j.core.backend.Backend;
-import org.moe4j.core.nd4j.Nd4jBackend;
-import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.backend.Backends;
+import org.moe4j.core.backend.Backends.Precision;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /** Where layers run. */
 enum BackendChoice {
-    ND4J {
-        @Override
-        Backend single() {
-            return Nd4jBackend.float32();
-        }
+    VECTOR,
+    ND4J,
+    REFERENCE;
 
-        @Override
-        Backend precise() {
-            return Nd4jBackend.float64();
-        }
-    },
-    REFERENCE {
-        @Override
-        Backend single() {
-            return ReferenceBackend.instance();
-        }
-
-        @Override
-        Backend precise() {
-            return ReferenceBackend.instance();
-        }
-    };
+    private String word() {
+        return name().toLowerCase(Locale.ROOT);
+    }
 
     /** In single precision where the backend has it. */
-    abstract Backend single();
+    Backend single() {
+        return Backends.named(word(), Precision.FLOAT32);
+    }
 
     /** In double precision. */
-    abstract Backend precise();
+    Backend precise() {
+        return Backends.named(word(), Precision.FLOAT64);
+    }
 
     /** Reads the option {@code --backend}. */
     static final class Converter implements ITypeConverter<BackendChoice> {
         @Override
         public BackendChoice convert(String value) {
             return switch (value.toLowerCase(Locale.ROOT)) {
+                case "vector" -> VECTOR;
                 case "nd4j" -> ND4J;
                 case "reference" -> REFERENCE;
-                case "vector" ->
-                    throw new TypeConversionException(
-                            "expected nd4j or reference, the backends of this version, but was vector");
-                default -> throw new TypeConversionException("expected nd4j or reference but was " + value);
+                default -> throw new TypeConversionException("expected vector, nd4j or reference but was " + value);
             };
         }
     }

@@ -41,7 +41,7 @@ final class MergeScaleCommand implements Callable<Integer> {
 
     @Option(
             names = "--backend",
-            paramLabel = "nd4j|reference",
+            paramLabel = "vector|nd4j|reference",
             converter = BackendChoice.Converter.class,
             defaultValue = "nd4j",
             description =

@@ -7,7 +7,7 @@ import picocli.CommandLine.Option;
 final class PreciseBackend {
     @Option(
             names = "--backend",
-            paramLabel = "nd4j|reference",
+            paramLabel = "vector|nd4j|reference",
             converter = BackendChoice.Converter.class,
             defaultValue = "nd4j",
             description = "Where the layers run, in double precision (default: ${DEFAULT-VALUE}).")

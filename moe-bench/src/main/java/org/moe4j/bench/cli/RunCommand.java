@@ -52,7 +52,7 @@ final class RunCommand implements Callable<Integer> {
 
     @Option(
             names = "--backend",
-            paramLabel = "nd4j|reference",
+            paramLabel = "vector|nd4j|reference",
             converter = BackendChoice.Converter.class,
             defaultValue = "nd4j",
             description = "Where the layer runs (default: ${DEFAULT-VALUE}).")

@@ -35,7 +35,7 @@ final class SharedCollapseCommand implements Callable<Integer> {
 
     @Option(
             names = "--backend",
-            paramLabel = "nd4j|reference",
+            paramLabel = "vector|nd4j|reference",
             converter = BackendChoice.Converter.class,
             defaultValue = "nd4j",
             description =

@@ -247,7 +247,7 @@ final class RunCommandErrorsTest {
         @Test
         void whatIsNoValue() {
             wrong("--layer", "run", "folder", "--layer", "first", "--input", "x", "--output", "y");
-            wrong("expected nd4j or reference, the backends of this version, but was vector", with("--backend=vector"));
+            wrong("expected vector, nd4j or reference but was gpu", with("--backend=gpu"));
             wrong("expected float32 or float64 but was bfloat16", with("--dtype=bfloat16"));
             wrong("--residuals", with("--residuals"));
         }

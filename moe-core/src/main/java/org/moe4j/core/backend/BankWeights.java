@@ -2,9 +2,11 @@ package org.moe4j.core.backend;
 
 import java.util.Collections;
 import java.util.EnumMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Objects;
 import java.util.Set;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
@@ -130,6 +132,52 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
             made.keep();
             return new BankWeights(activation, shared);
         }
+    }
+
+    /**
+     * The check at the door of {@link Backend#prepare}, for those who write a backend.
+     *
+     * @param backend the backend asked
+     */
+    public void requireOwner(Backend backend) {
+        parts.forEach((part, matrices) -> {
+            for (int e = 0; e < matrices.size(); e++) {
+                KernelChecks.owner(part.key() + "[" + e + "]", matrices.get(e), backend);
+            }
+        });
+    }
+
+    /**
+     * The check of a run of a bank with these weights.
+     *
+     * @param backend the backend asked
+     * @param tokens (T×D)
+     * @param rows N indices
+     * @param groups N rows in E groups
+     */
+    public void requireRun(Backend backend, Matrix tokens, int[] rows, RowGroups groups) {
+        KernelChecks.owner("tokens", tokens, backend);
+        Require.count("tokens", tokens.columns(), hiddenSize(), "columns (hidden size of the experts)");
+        Require.count("groups", groups.count(), count(), "groups (one per expert)");
+        Require.count("rows", rows.length, groups.rows(), "indices (rows of the groups)");
+        KernelChecks.indices("rows", rows, 0, tokens.rows());
+    }
+
+    /**
+     * The check of {@link BankPass#backward(Matrix, Map)}: buffers of the weights' shapes, each under one name.
+     *
+     * @param backend the backend asked
+     * @param into a buffer for some of the weights
+     */
+    public void requireBuffers(Backend backend, Map<BankPart, Map<Integer, Matrix>> into) {
+        IdentityHashMap<Matrix, String> taken = new IdentityHashMap<>();
+        into.forEach((part, buffers) -> buffers.forEach((expert, buffer) -> {
+            Matrix weight = get(part).get(Objects.checkIndex(expert, count()));
+            String name = "into." + expert + "." + part.key();
+            KernelChecks.owner(name, buffer, backend);
+            KernelChecks.buffer(name, buffer, weight.rows(), weight.columns(), "shape of the weight");
+            Require.once(name, buffer, taken);
+        }));
     }
 
     /** Closes all handles. */

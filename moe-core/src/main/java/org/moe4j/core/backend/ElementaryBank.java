@@ -15,14 +15,14 @@ final class ElementaryBank implements Bank {
     private final BankWeights weights;
 
     ElementaryBank(Backend backend, BankWeights weights) {
-        BankChecks.prepare(backend, weights);
+        weights.requireOwner(backend);
         this.backend = backend;
         this.weights = weights.share();
     }
 
     @Override
     public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
-        BankChecks.run(backend, tokens, rows, groups, weights.count(), weights.hiddenSize());
+        weights.requireRun(backend, tokens, rows, groups);
         return new Pass(backend, weights, tokens, rows, groups);
     }
 
@@ -148,7 +148,7 @@ final class ElementaryBank implements Bank {
         @Override
         public Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into) {
             KernelChecks.gradient(backend, dOutput, output);
-            BankChecks.buffers(backend, weights, into);
+            weights.requireBuffers(backend, into);
             try (Unfinished made = new Unfinished();
                     Projections dInner = innerGradients(dOutput)) {
                 Matrix dInput = made.add(inputGradient(dInner));

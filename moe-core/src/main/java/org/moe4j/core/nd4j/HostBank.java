@@ -2,7 +2,6 @@ package org.moe4j.core.nd4j;
 
 import java.util.Objects;
 import org.moe4j.core.backend.Bank;
-import org.moe4j.core.backend.BankChecks;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
 import org.moe4j.core.backend.BankWeights;
@@ -40,7 +39,7 @@ final class HostBank implements Bank {
 
     @Override
     public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
-        BankChecks.run(kernels.backend(), tokens, rows, groups, weights.count(), experts.hiddenSize());
+        weights.requireRun(kernels.backend(), tokens, rows, groups);
         Held held = retainWeights();
         try (Lease lease = new Lease()) {
             Operand x = gathered(lease, tokens, rows, 0, rows.length);
@@ -69,7 +68,7 @@ final class HostBank implements Bank {
 
     @Override
     public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
-        BankChecks.run(kernels.backend(), tokens, rows, groups, weights.count(), experts.hiddenSize());
+        weights.requireRun(kernels.backend(), tokens, rows, groups);
         Held held = retainWeights();
         try (Unfinished made = new Unfinished();
                 Lease lease = new Lease()) {

@@ -4,7 +4,6 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
-import org.moe4j.core.backend.BankChecks;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
 import org.moe4j.core.backend.BankWeights;
@@ -94,7 +93,7 @@ final class HostPass implements BankPass {
 
     @Override
     public Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into) {
-        BankChecks.buffers(kernels.backend(), weights, into);
+        weights.requireBuffers(kernels.backend(), into);
         return backward(dOutput, true, () -> into);
     }
 

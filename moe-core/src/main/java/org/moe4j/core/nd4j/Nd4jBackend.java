@@ -7,7 +7,6 @@ import java.util.OptionalLong;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Bank;
-import org.moe4j.core.backend.BankChecks;
 import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
@@ -275,7 +274,7 @@ public final class Nd4jBackend implements Backend {
     @Override
     public Bank prepare(BankWeights weights) {
         if (kernels instanceof HostKernels host) {
-            BankChecks.prepare(this, weights);
+            weights.requireOwner(this);
             return host.prepare(weights);
         }
         return Backend.super.prepare(weights);

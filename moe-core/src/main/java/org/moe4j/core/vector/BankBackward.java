@@ -63,7 +63,8 @@ final class BankBackward<A> {
         int half = bank.columnsOfUp();
         forPieces(groups, 2 * Cost.product(1, hiddenSize, intermediateSize), (g, from, to) -> {
             A both = interleaved(from, to, dGate, dUp, half, panel);
-            throughRows(bank.inner(g), both, bank.panels() * panel, 0, to - from, hiddenSize, dInput, from);
+            int parts = bank.gated() ? 2 : 1;
+            throughRows(bank.inner(g), parts, both, bank.panels() * panel, 0, to - from, hiddenSize, dInput, from);
         });
         weights(groups, x, kept, dOutput, dGate, dUp, into);
         return dInput;
@@ -118,11 +119,15 @@ final class BankBackward<A> {
             }
             firstRow = 0;
         }
-        throughRows(w, rows, padded, firstRow, to - from, inner, y, from);
+        throughRows(w, 1, rows, padded, firstRow, to - from, inner, y, from);
     }
 
-    /** {@code y = d · w} for some rows of d, whose columns are those of the panels. */
-    private void throughRows(Panels<A> w, A d, int columns, int firstRow, int count, int inner, A y, int yRow) {
+    /**
+     * {@code y = d · w} for some rows of d, whose columns are those of the panels. Where panels have parts, gate and up, each sum goes
+     * through the first part of all panels and then on through the second: its order must not depend on how wide a panel is.
+     */
+    private void throughRows(
+            Panels<A> w, int parts, A d, int columns, int firstRow, int count, int inner, A y, int yRow) {
         int p = numbers.panel();
         Scratch<A> scratch = Scratch.of(numbers);
         Blocks blocks = new Blocks(count);
@@ -137,10 +142,13 @@ final class BankBackward<A> {
         A panel = scratch.weights(2 * p * strips * p);
         A turned = panel;
         int turnedAt = p * strips * p;
-        for (int q = 0; q < w.count(); q++) {
+        int part = p / parts;
+        for (int step = 0; step < parts * w.count(); step++) {
+            int q = step % w.count();
+            int first = step / w.count() * part;
             w.panel(q, panel);
             for (int k = 0; k < strips * p; k++) {
-                for (int c = 0; c < p; c++) {
+                for (int c = first; c < first + part; c++) {
                     double value = k < inner ? numbers.get(panel, k * p + c) : 0;
                     numbers.set(turned, turnedAt + (k / p * p + c) * p + k % p, value);
                 }
@@ -148,10 +156,11 @@ final class BankBackward<A> {
             for (int strip = 0; strip < strips; strip++) {
                 for (int b = 0; b < blocks.count(); b++) {
                     int width = blocks.width(b);
-                    Numbers.Tile shape = new Numbers.Tile(width, 1, p, 0, q > 0);
-                    int xAt = Blocks.from(b) * columns + q * p * width;
+                    Numbers.Tile shape = new Numbers.Tile(width, 1, part, 0, step > 0);
+                    int xAt = Blocks.from(b) * columns + (q * p + first) * width;
                     int yAt = (Blocks.from(b) * strips + strip * width) * p;
-                    numbers.tile(shape, x, xAt, width, turned, turnedAt + strip * p * p, p, sums, yAt, p);
+                    int wAt = turnedAt + (strip * p + first) * p;
+                    numbers.tile(shape, x, xAt, width, turned, wAt, p, sums, yAt, p);
                 }
             }
         }

@@ -1,13 +1,14 @@
 package org.moe4j.core.vector;
 
+import java.lang.module.ModuleFinder;
 import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Bank;
-import org.moe4j.core.backend.BankChecks;
 import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
@@ -34,7 +35,9 @@ public final class VectorBackend implements Backend {
     private final VectorKernels<?> kernels;
 
     private VectorBackend(boolean single, WeightStorage storage, int workers) {
-        requireModule();
+        obstacle().ifPresent(what -> {
+            throw new IllegalStateException("backend: " + what);
+        });
         this.single = single;
         this.storage = storage;
         Workers pool = new Workers(workers);
@@ -49,14 +52,19 @@ public final class VectorBackend implements Backend {
      * @return false where {@link #float32()} would throw
      */
     public static boolean isAvailable() {
-        return ModuleLayer.boot().findModule(MODULE).isPresent();
+        return obstacle().isEmpty();
     }
 
-    private static void requireModule() {
-        if (!isAvailable()) {
-            throw new IllegalStateException("backend: expected a JVM with the module " + MODULE
-                    + " but was one without; start it with --add-modules " + MODULE);
+    /** Why it cannot run in this JVM. */
+    static Optional<String> obstacle() {
+        if (ModuleLayer.boot().findModule(MODULE).isPresent()) {
+            return Optional.empty();
         }
+        return Optional.of(
+                ModuleFinder.ofSystem().find(MODULE).isPresent()
+                        ? "expected a JVM with the module " + MODULE
+                                + " but was one without; start it with --add-modules " + MODULE
+                        : "expected a Java runtime with the module " + MODULE + " but was one without; a JDK has it");
     }
 
     /**
@@ -240,7 +248,7 @@ public final class VectorBackend implements Backend {
 
     @Override
     public Bank prepare(BankWeights weights) {
-        BankChecks.prepare(this, weights);
+        weights.requireOwner(this);
         return bank(kernels, weights);
     }
 

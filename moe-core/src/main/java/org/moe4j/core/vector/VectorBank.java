@@ -8,7 +8,6 @@ import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Bank;
-import org.moe4j.core.backend.BankChecks;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankPass;
 import org.moe4j.core.backend.BankWeights;
@@ -41,7 +40,7 @@ final class VectorBank<A> implements Bank {
         if (closed) {
             throw new IllegalStateException("bank: expected an open bank but was closed");
         }
-        BankChecks.run(backend, tokens, rows, groups, packed.count(), packed.hiddenSize);
+        weights.requireRun(backend, tokens, rows, groups);
     }
 
     @Override
@@ -153,7 +152,7 @@ final class VectorBank<A> implements Bank {
         @Override
         public Matrix backward(Matrix dOutput, Map<BankPart, Map<Integer, Matrix>> into) {
             A d = gradient(dOutput);
-            BankChecks.buffers(backend, weights, into);
+            weights.requireBuffers(backend, into);
             Map<BankPart, Map<Integer, A>> arrays = new EnumMap<>(BankPart.class);
             into.forEach((part, buffers) ->
                     buffers.forEach((expert, buffer) -> arrays.computeIfAbsent(part, absent -> new TreeMap<>())
