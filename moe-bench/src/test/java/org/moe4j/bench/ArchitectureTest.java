@@ -117,9 +117,9 @@ final class ArchitectureTest {
     static final ArchRule vectorKnowsBackendAndHost = onlyKnowsOfCore("org.moe4j.core.vector..", BACKEND, HOST);
 
     @ArchTest
-    static final ArchRule onlyOneRoomTouchesTheVectorApi = noClasses()
+    static final ArchRule onlyKernelsAndTheMeasureOfReadingTouchTheVectorApi = noClasses()
             .that()
-            .resideOutsideOfPackage("org.moe4j.core.vector.tile..")
+            .resideOutsideOfPackages("org.moe4j.core.vector.tile..", "org.moe4j.bench.limits.read..")
             .should()
             .dependOnClassesThat()
             .resideInAPackage("jdk.incubator..")

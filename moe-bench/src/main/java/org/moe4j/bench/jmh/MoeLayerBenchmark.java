@@ -1,9 +1,11 @@
 package org.moe4j.bench.jmh;
 
 import java.util.concurrent.TimeUnit;
+import org.moe4j.bench.limits.CheckedLayer;
+import org.moe4j.bench.limits.LayerKind;
+import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoePass;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.preset.Preset;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -20,32 +22,39 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * Question: what does a whole layer cost beside the bare matrix products inside it?
+ * Question: what does a whole layer cost, forward and with all gradients, on each backend and for layers of different shapes?
  *
- * <p>Layer: OLMoE-1B-7B at full size (D 2048, F 1024, E 64, K 8), float32, random routing. Baselines: the products of the
- * same shapes, expert by expert, on two Java threads of one OpenBLAS thread each ({@link BareProducts}): once as one call
- * per weight matrix ({@code bareProducts}), once in the blocks that OpenBLAS computes fastest ({@code bareInBlocks}). The
- * layer adds the router, top-k, gather, SwiGLU and the weighted sum.
+ * <p>Layer: a random one of {@code olmoe-1b-7b} (D 2048, F 1024, E 64, K 8); also of {@code mixtral-8x7b} (6 of its 8 experts),
+ * {@code qwen3-30b-a3b}, {@code deepseek-v3} (a quarter of its widths) and {@code olmo-study}, with their shared experts. Baselines:
+ * the backends are each other's; {@link MoeLayerProductsBenchmark} has the bare products of the same shapes.
  *
- * <p>Trap: the layer cuts its products into blocks too, so that it can be faster than one call per matrix; only the second
- * baseline says what the rest of the layer costs.
+ * <p>Trap: few tokens reach few experts, and few experts may stay in a cache; compare layers by the bytes of the experts they reach.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.MILLISECONDS)
 @Fork(
         value = 1,
-        jvmArgsAppend = {"-Xmx3g"})
+        jvmArgsAppend = {"-Xmx12g", ForkOptions.MODULE, ForkOptions.IF_KNOWN, ForkOptions.HUGE_PAGES})
 @Warmup(iterations = 4, time = 3)
 @Measurement(iterations = 6, time = 3)
 @SuppressWarnings("NullAway.Init") // JMH calls prepare() first
 public class MoeLayerBenchmark {
+    /** Where, and with which weights. */
+    @Param({"vector", "vector-bf16", "nd4j"})
+    public String backend;
+
+    /** Whose shape. */
+    @Param("olmoe-1b-7b")
+    public String model;
+
     /** Tokens of one call. */
     @Param({"1", "64", "256"})
     public int tokens;
 
-    private LayerSetup setup;
-    private BareProducts products;
+    private CheckedLayer checked;
+    private Matrix input;
+    private Matrix output;
     private Matrix dOutput;
 
     /** For JMH. */
@@ -54,24 +63,22 @@ public class MoeLayerBenchmark {
     /** Makes the layer and checks it. */
     @Setup
     public void prepare() {
-        setup = new LayerSetup(Preset.named("olmoe-1b-7b"), Nd4jBackend.float32(), tokens);
-        setup.check();
-        dOutput = setup.tokens;
-        try (MoePass pass = setup.layer.forward(setup.tokens);
-                Matrix output = pass.output()) {
-            products = new BareProducts(setup.experts.shape(), pass.routing().tokensPerExpert());
-            products.check();
-            if (output.rows() != tokens) {
-                throw new IllegalStateException("output: expected " + tokens + " rows but was " + output.rows());
-            }
-        }
+        Preset preset = Models.named(model);
+        LayerKind kind = LayerKind.named(backend);
+        Backend own = kind.backend();
+        checked = new CheckedLayer(preset, kind);
+        input = CheckedLayer.tokens(preset, own, tokens);
+        output = own.buffer(tokens, input.columns());
+        dOutput = input;
+        checked.check(input);
     }
 
     /** Releases native memory. */
     @TearDown
     public void release() {
-        products.close();
-        setup.close();
+        output.close();
+        input.close();
+        checked.close();
     }
 
     /**
@@ -81,20 +88,8 @@ public class MoeLayerBenchmark {
      */
     @Benchmark
     public Matrix apply() {
-        setup.layer.applyInto(setup.tokens, setup.output);
-        return setup.output;
-    }
-
-    /** The bare products, one call per weight matrix. */
-    @Benchmark
-    public void bareProducts() {
-        products.run(false);
-    }
-
-    /** The bare products in the fastest blocks. */
-    @Benchmark
-    public void bareInBlocks() {
-        products.run(true);
+        checked.layer().applyInto(input, output);
+        return output;
     }
 
     /**
@@ -104,10 +99,10 @@ public class MoeLayerBenchmark {
      */
     @Benchmark
     public double forwardAndBackward() {
-        try (MoePass pass = setup.layer.forward(setup.tokens);
-                Matrix output = pass.output();
+        try (MoePass pass = checked.layer().forward(input);
+                Matrix result = pass.output();
                 Gradients gradients = pass.backward(dOutput)) {
-            return gradients.input().get(0, 0) + output.get(0, 0);
+            return gradients.input().get(0, 0) + result.get(0, 0);
         }
     }
 }

@@ -96,6 +96,21 @@ final class MoeTest {
                 "--forward",
                 "half");
         wrongUsage("moe: NAME: expected a part of one of [", "moe bench", "bench", "noSuchBenchmark");
+        wrongUsage(
+                "moe: --param: expected one of [preset] (parameters of RouterBenchmark) but was tokens",
+                "moe bench",
+                "bench",
+                "RouterBenchmark",
+                "--param",
+                "tokens=1");
+        wrongUsage(
+                "moe: --param: expected values between commas but was preset=a,,b",
+                "moe bench",
+                "bench",
+                "RouterBenchmark",
+                "--param",
+                "preset=a,,b");
+        wrongUsage("moe: --out: expected a folder but was empty", "moe bench limits", "bench", "limits", "--out", "");
     }
 
     private static void wrongUsage(String line, String command, String... arguments) {
