@@ -54,7 +54,8 @@ final class MoeTest {
                 "inspect ",
                 "run ",
                 "rewrite ",
-                "bench "
+                "bench ",
+                "bench peers "
             })
     void everyCommandHasHelp(String command) {
         Outcome help = moe((command + "--help").split(" "));
@@ -120,6 +121,14 @@ final class MoeTest {
         assertThat(outcome.errLines()).hasSize(2);
         assertThat(outcome.errLines().get(0)).startsWith(line);
         assertThat(outcome.errLines().get(1)).isEqualTo("Try '" + command + " --help'.");
+    }
+
+    @Test
+    void peersThatAreNotThereFailInOneLineThatSaysHowToGetThem() {
+        Outcome peers = moe("bench", "peers");
+        assertThat(peers.status()).isEqualTo(1);
+        assertThat(peers.out()).isEmpty();
+        assertThat(peers.errLines()).singleElement().asString().contains("MOE_PEERS=1 ./moe bench peers");
     }
 
     @Test

@@ -1,0 +1,72 @@
+package org.moe4j.bench.peers;
+
+import java.util.List;
+import java.util.stream.Stream;
+import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.preset.Preset;
+import org.moe4j.router.RouterConfig;
+
+/**
+ * Sizes of a layer of SwiGLU experts.
+ *
+ * @param hiddenSize D, width of tokens
+ * @param intermediateSize F, width between the projections
+ * @param experts E
+ * @param topK K, experts of a token
+ */
+public record LayerSize(int hiddenSize, int intermediateSize, int experts, int topK) {
+    private static final int NUMBERS = 4;
+
+    /**
+     * Checks the sizes.
+     *
+     * @param hiddenSize D, width of tokens
+     * @param intermediateSize F, width between the projections
+     * @param experts E
+     * @param topK K, experts of a token
+     */
+    public LayerSize {
+        if (hiddenSize < 1 || intermediateSize < 1 || topK < 1 || experts < topK) {
+            throw new IllegalArgumentException("size: expected D, F and K of at least 1 and E of at least K but was D "
+                    + hiddenSize + ", F " + intermediateSize + ", E " + experts + ", K " + topK);
+        }
+    }
+
+    /**
+     * Reads {@code D,F,E,K}, or takes the sizes of a preset's routed experts.
+     *
+     * @param text four numbers or a preset's name
+     * @return the sizes
+     */
+    public static LayerSize parse(String text) {
+        return text.contains(",") ? ofNumbers(text) : of(Preset.named(text));
+    }
+
+    private static LayerSize ofNumbers(String text) {
+        try {
+            List<Integer> numbers = Stream.of(text.split(",", -1))
+                    .map(part -> Integer.valueOf(part.strip()))
+                    .toList();
+            if (numbers.size() == NUMBERS) {
+                return new LayerSize(numbers.get(0), numbers.get(1), numbers.get(2), numbers.get(3));
+            }
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("size: expected D,F,E,K (four whole numbers) but was " + text, e);
+        }
+        throw new IllegalArgumentException("size: expected D,F,E,K (four whole numbers) but was " + text);
+    }
+
+    private static LayerSize of(Preset preset) {
+        ExpertShape shape = ExpertShape.routed(preset);
+        return new LayerSize(
+                shape.hiddenSize(),
+                shape.intermediateSize(),
+                shape.count(),
+                RouterConfig.from(preset).topK());
+    }
+
+    @Override
+    public String toString() {
+        return "D " + hiddenSize + ", F " + intermediateSize + ", E " + experts + ", K " + topK;
+    }
+}
