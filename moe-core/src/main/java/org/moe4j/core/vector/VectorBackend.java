@@ -25,7 +25,8 @@ import org.moe4j.core.internal.Require;
  * dimension, and everything else is a fixed sequence of roundings for each element. So a row has the same bits alone and in any batch,
  * with any number of workers, in every run, with vectors of any length and on every JDK.
  *
- * <p>Needs the module {@code jdk.incubator.vector}: start the JVM with {@code --add-modules jdk.incubator.vector}.
+ * <p>Needs the module {@code jdk.incubator.vector}: start the JVM with {@code --add-modules jdk.incubator.vector}. The first backend of a
+ * process compares every kernel with a scalar loop; where a bit differs there is no backend, and a line in the log.
  */
 public final class VectorBackend implements Backend {
     private static final String MODULE = "jdk.incubator.vector";
@@ -47,7 +48,7 @@ public final class VectorBackend implements Backend {
     }
 
     /**
-     * Whether this JVM was started with the module that the backend needs.
+     * Whether this JVM was started with the module that the backend needs, and computes right with it.
      *
      * @return false where {@link #float32()} would throw
      */
@@ -58,7 +59,7 @@ public final class VectorBackend implements Backend {
     /** Why it cannot run in this JVM. */
     static Optional<String> obstacle() {
         if (ModuleLayer.boot().findModule(MODULE).isPresent()) {
-            return Optional.empty();
+            return SelfCheck.fault().map(what -> "expected kernels that compute what scalar loops do but was " + what);
         }
         return Optional.of(
                 ModuleFinder.ofSystem().find(MODULE).isPresent()
@@ -71,7 +72,7 @@ public final class VectorBackend implements Backend {
      * Single precision.
      *
      * @return a backend that uses all processors
-     * @throws IllegalStateException without the module {@code jdk.incubator.vector}
+     * @throws IllegalStateException without the module {@code jdk.incubator.vector}, or where its kernels are wrong
      */
     public static VectorBackend float32() {
         return new VectorBackend(true, WeightStorage.EXACT, Runtime.getRuntime().availableProcessors());
@@ -81,7 +82,7 @@ public final class VectorBackend implements Backend {
      * Double precision.
      *
      * @return a backend that uses all processors
-     * @throws IllegalStateException without the module {@code jdk.incubator.vector}
+     * @throws IllegalStateException without the module {@code jdk.incubator.vector}, or where its kernels are wrong
      */
     public static VectorBackend float64() {
         return new VectorBackend(false, WeightStorage.FULL, Runtime.getRuntime().availableProcessors());

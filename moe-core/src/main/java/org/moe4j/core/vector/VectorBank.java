@@ -53,8 +53,18 @@ final class VectorBank<A> implements Bank {
     public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
         check(tokens, rows, groups);
         A y = array(rows.length, packed.hiddenSize);
-        new BankRun<>(packed, workers, VectorMatrix.<A>content(tokens).array(), rows, groups, null, y).run();
+        run(VectorMatrix.<A>content(tokens).array(), rows, groups, null, y);
         return matrix(rows.length, packed.hiddenSize, y);
+    }
+
+    private void run(A tokens, int[] rows, RowGroups groups, ExpertForward.@Nullable Kept<A> kept, A y) {
+        long start = System.nanoTime();
+        new BankRun<>(packed, workers, tokens, rows, groups, kept, y).run();
+        long cost = 0;
+        for (int g = 0; g < groups.count(); g++) {
+            cost += groups.size(g) == 0 ? 0 : Cost.expert(groups.size(g), packed.weightsOfExpert());
+        }
+        SpeedWatch.PROCESS.ran(System.nanoTime() - start, cost, workers.threads());
     }
 
     private A array(int rows, int columns) {
@@ -102,7 +112,7 @@ final class VectorBank<A> implements Bank {
             @Nullable A gate = packed.gated() ? array(rows.length, f) : null;
             kept = new ExpertForward.Kept<>(gate, array(rows.length, f), array(rows.length, f));
             A y = array(rows.length, packed.hiddenSize);
-            new BankRun<>(packed, workers, tokens, rows, groups, kept, y).run();
+            VectorBank.this.run(tokens, rows, groups, kept, y);
             output = matrix(rows.length, packed.hiddenSize, y);
         }
 

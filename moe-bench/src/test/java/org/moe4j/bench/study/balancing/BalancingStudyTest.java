@@ -8,9 +8,13 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.bench.study.Examples;
 import org.moe4j.bench.study.balancing.BalancingResult.Run;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Backends;
+import org.moe4j.core.backend.Backends.Precision;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
@@ -39,9 +43,10 @@ final class BalancingStudyTest {
     }
 
     /** Every step goes on with rounded numbers, so that two backends part slowly; after 10 steps they are still together. */
-    @Test
-    void theReferenceAgrees() {
-        BalancingResult fast = BalancingStudy.run(FEW, Nd4jBackend.float64(), () -> {});
+    @ParameterizedTest
+    @ValueSource(strings = {"nd4j", "vector"})
+    void theReferenceAgrees(String backend) {
+        BalancingResult fast = BalancingStudy.run(FEW, Backends.named(backend, Precision.FLOAT64), () -> {});
         BalancingResult exact = BalancingStudy.run(FEW, EXACT, () -> {});
         for (int i = 0; i < exact.runs().size(); i++) {
             Run expected = exact.runs().get(i);

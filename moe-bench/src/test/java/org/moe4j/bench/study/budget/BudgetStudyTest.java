@@ -11,11 +11,14 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.bench.study.Examples;
 import org.moe4j.bench.study.Norms;
 import org.moe4j.bench.study.budget.Budget.Paths;
 import org.moe4j.bench.study.budget.BudgetResult.Run;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Backends;
+import org.moe4j.core.backend.Backends.Precision;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.layer.MoeLayer;
@@ -43,9 +46,10 @@ final class BudgetStudyTest {
     }
 
     /** Every step goes on with rounded numbers, so that two backends part slowly; after 6 steps they are still together. */
-    @Test
-    void theReferenceAgrees() {
-        BudgetResult fast = BudgetStudy.run(FEW, Nd4jBackend.float64(), () -> {});
+    @ParameterizedTest
+    @ValueSource(strings = {"nd4j", "vector"})
+    void theReferenceAgrees(String backend) {
+        BudgetResult fast = BudgetStudy.run(FEW, Backends.named(backend, Precision.FLOAT64), () -> {});
         BudgetResult exact = BudgetStudy.run(FEW, EXACT, () -> {});
         for (int i = 0; i < exact.runs().size(); i++) {
             Run expected = exact.runs().get(i);

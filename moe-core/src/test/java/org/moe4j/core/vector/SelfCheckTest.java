@@ -1,0 +1,77 @@
+package org.moe4j.core.vector;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class SelfCheckTest {
+    private static final SelfCheck<float[]> CHECK = new SelfCheck<>(FloatNumbers.INSTANCE);
+
+    /** Panels whose kernel of one shape is wrong in the last bit of one output. */
+    private record Wrong(Panels<float[]> right, int rows, int panels, int output) implements Panels<float[]> {
+        @Override
+        public int inner() {
+            return right.inner();
+        }
+
+        @Override
+        public int count() {
+            return right.count();
+        }
+
+        @Override
+        public void multiply(int rows, float[] x, int xAt, int panel, int panels, float[] y, int yAt, int yStep) {
+            right.multiply(rows, x, xAt, panel, panels, y, yAt, yStep);
+            if (rows == this.rows && panels == this.panels) {
+                y[yAt + output] = Math.nextUp(y[yAt + output]);
+            }
+        }
+
+        @Override
+        public double get(int panel, int k, int column) {
+            return right.get(panel, k, column);
+        }
+
+        @Override
+        public void column(int panel, int column, float[] into, int at) {
+            right.column(panel, column, into, at);
+        }
+
+        @Override
+        public void panel(int panel, float[] into) {
+            right.panel(panel, into);
+        }
+    }
+
+    @Test
+    void theKernelsOfThisJvmAreRight() {
+        assertThat(SelfCheck.fault()).isEmpty();
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1,1", "1,4", "2,1", "2,4", "4,1", "4,2", "8,1"})
+    void oneWrongBitOfAnyShapeIsFound(int rows, int panels) {
+        int last = rows * panels * FloatNumbers.INSTANCE.panel() - 1;
+        for (int output : new int[] {0, last}) {
+            assertThat(CHECK.multiplies("float32", new Wrong(CHECK.plain(), rows, panels, output)))
+                    .hasValueSatisfying(fault -> assertThat(fault)
+                            .startsWith("float32, " + rows + " rows, " + panels + " panels: expected ")
+                            .contains(" but was "));
+            for (boolean bfloat16 : new boolean[] {true, false}) {
+                assertThat(CHECK.multiplies("half", new Wrong(CHECK.halves(bfloat16), rows, panels, output)))
+                        .isPresent();
+            }
+        }
+    }
+
+    @Test
+    void theWarningIsOneLineThatNamesCpuJvmAndAWayOut() {
+        assertThat(SelfCheck.warning("float32, 1 rows"))
+                .doesNotContain("\n")
+                .startsWith("VectorBackend is not used: its kernels are wrong here (float32, 1 rows), on ")
+                .contains(" bits, " + System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version"))
+                .contains("use another JDK, or nd4j");
+    }
+}
