@@ -1,5 +1,7 @@
 package org.moe4j.core.vector;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Activation;
@@ -15,7 +17,8 @@ import org.moe4j.core.vector.tile.Shapes;
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class BankBackward<A> {
-    private static final int ROWS_OF_TASK = 64;
+    private static final int ROWS_OF_TASK = 256;
+    private static final int PANELS_OF_TASK = 16;
 
     private final PackedBank<A> bank;
     private final Workers workers;
@@ -139,28 +142,20 @@ final class BankBackward<A> {
         blocks.pack(numbers, d, columns, index, 0, x);
         int strips = (inner + p - 1) / p;
         A sums = scratch.hidden(blocks.padded() * strips * p);
-        A panel = scratch.weights(2 * p * strips * p);
-        A turned = panel;
-        int turnedAt = p * strips * p;
+        numbers.fill(sums, 0, blocks.padded() * strips * p, 0);
+        A turned = scratch.weights(p * strips * p);
         int part = p / parts;
         for (int step = 0; step < parts * w.count(); step++) {
             int q = step % w.count();
             int first = step / w.count() * part;
-            w.panel(q, panel);
-            for (int k = 0; k < strips * p; k++) {
-                for (int c = first; c < first + part; c++) {
-                    double value = k < inner ? numbers.get(panel, k * p + c) : 0;
-                    numbers.set(turned, turnedAt + (k / p * p + c) * p + k % p, value);
-                }
-            }
+            w.turned(q, first, first + part, turned);
             for (int strip = 0; strip < strips; strip++) {
                 for (int b = 0; b < blocks.count(); b++) {
                     int width = blocks.width(b);
-                    Numbers.Tile shape = new Numbers.Tile(width, 1, part, 0, step > 0);
+                    Numbers.Tile shape = new Numbers.Tile(width, 1, part, 0);
                     int xAt = Blocks.from(b) * columns + (q * p + first) * width;
                     int yAt = (Blocks.from(b) * strips + strip * width) * p;
-                    int wAt = turnedAt + (strip * p + first) * p;
-                    numbers.tile(shape, x, xAt, width, turned, wAt, p, sums, yAt, p);
+                    numbers.tile(shape, x, xAt, width, turned, (strip * p + first) * p, p, sums, yAt, p);
                 }
             }
         }
@@ -198,20 +193,35 @@ final class BankBackward<A> {
     private void weights(RowGroups groups, A x, ExpertForward.Kept<A> kept, A dOutput, A dGate, A dUp, Into<A> into) {
         int d = hiddenSize;
         int f = intermediateSize;
+        List<Runnable> tasks = new ArrayList<>();
         for (int e = 0; e < groups.count(); e++) {
-            product(groups, e, dGate, f, x, d, into, BankPart.GATE);
-            product(groups, e, dUp, f, x, d, into, BankPart.UP);
-            product(groups, e, dOutput, d, kept.hidden(), f, into, BankPart.DOWN);
+            product(groups, e, dGate, f, x, d, into, BankPart.GATE, tasks);
+            product(groups, e, dUp, f, x, d, into, BankPart.UP, tasks);
+            product(groups, e, dOutput, d, kept.hidden(), f, into, BankPart.DOWN, tasks);
             sum(groups, e, dGate, f, into, BankPart.GATE_BIAS);
             sum(groups, e, dUp, f, into, BankPart.UP_BIAS);
             sum(groups, e, dOutput, d, into, BankPart.DOWN_BIAS);
         }
+        long nanos = 3 * Cost.product(groups.rows(), d, f);
+        workers.forEach(tasks.size(), nanos, i -> tasks.get(i).run());
     }
 
-    private void product(RowGroups groups, int e, A a, int p, A b, int q, Into<A> into, BankPart part) {
+    /** A weight's gradient, in strips of columns; without rows there is nothing to add, and what is fresh is zero. */
+    private void product(
+            RowGroups groups, int e, A a, int p, A b, int q, Into<A> into, BankPart part, List<Runnable> tasks) {
         A y = into.of(part, e);
-        if (y != null) {
-            products.transA(a, p, b, q, groups.from(e), groups.to(e), into.add(), y);
+        if (y == null || groups.size(e) == 0) {
+            return;
+        }
+        int panels = products.panels(q);
+        for (int first = 0; first < panels; first += PANELS_OF_TASK) {
+            int from = first;
+            int to = Math.min(panels, first + PANELS_OF_TASK);
+            tasks.add(() -> {
+                for (int panel = from; panel < to; panel++) {
+                    products.transA(a, p, b, q, groups.from(e), groups.to(e), y, panel);
+                }
+            });
         }
     }
 

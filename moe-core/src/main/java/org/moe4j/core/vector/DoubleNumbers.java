@@ -58,6 +58,22 @@ final class DoubleNumbers implements Numbers<double[]> {
     }
 
     @Override
+    public void turn(double[] panels, int at, int inner, int fromColumn, int toColumn, double[] into) {
+        int width = panel();
+        for (int first = 0; first < inner; first += width) {
+            int here = Math.min(width, inner - first);
+            for (int c = fromColumn; c < toColumn; c++) {
+                int to = (first + c) * width;
+                int from = at + first * width + c;
+                for (int k = 0; k < here; k++) {
+                    into[to + k] = panels[from + k * width];
+                }
+                Arrays.fill(into, to + here, to + width, 0);
+            }
+        }
+    }
+
+    @Override
     public void scatter(double[] from, int at, double[] into, int intoAt, int step, int count) {
         for (int k = 0; k < count; k++) {
             into[intoAt + k * step] = from[at + k];
@@ -103,8 +119,7 @@ final class DoubleNumbers implements Numbers<double[]> {
                 shape.panelStep(),
                 y,
                 yAt,
-                yStep,
-                shape.add());
+                yStep);
     }
 
     @Override

@@ -32,6 +32,7 @@ record ExpertForward<A>(
             for (int b = 0; b < blocks.count(); b++) {
                 int width = blocks.width(b);
                 int xAt = Blocks.from(b) * bank.hiddenSize;
+                bank.numbers.fill(scratch.tile, 0, width * step, 0);
                 Output.multiply(w, width, x, xAt, panel, panels, scratch.tile, 0, step, bank.numbers.panel());
                 for (int p = 0; p < panels; p++) {
                     activate(blocks, b, firstRow, panel + p, p * bank.numbers.panel(), step, scratch, hidden);

@@ -59,6 +59,22 @@ final class FloatNumbers implements Numbers<float[]> {
     }
 
     @Override
+    public void turn(float[] panels, int at, int inner, int fromColumn, int toColumn, float[] into) {
+        int width = panel();
+        for (int first = 0; first < inner; first += width) {
+            int here = Math.min(width, inner - first);
+            for (int c = fromColumn; c < toColumn; c++) {
+                int to = (first + c) * width;
+                int from = at + first * width + c;
+                for (int k = 0; k < here; k++) {
+                    into[to + k] = panels[from + k * width];
+                }
+                Arrays.fill(into, to + here, to + width, 0);
+            }
+        }
+    }
+
+    @Override
     public void scatter(float[] from, int at, float[] into, int intoAt, int step, int count) {
         for (int k = 0; k < count; k++) {
             into[intoAt + k * step] = from[at + k];
@@ -95,8 +111,7 @@ final class FloatNumbers implements Numbers<float[]> {
                 shape.panelStep(),
                 y,
                 yAt,
-                yStep,
-                shape.add());
+                yStep);
     }
 
     @Override

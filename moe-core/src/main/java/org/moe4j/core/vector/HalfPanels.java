@@ -47,10 +47,9 @@ final class HalfPanels implements Panels<float[]> {
         int width = width();
         if (bfloat16) {
             Bfloat16Tiles.run(
-                    rows, panels, inner, x, xAt, rows, values, at(panel), width, inner * width, y, yAt, yStep, false);
+                    rows, panels, inner, x, xAt, rows, values, at(panel), width, inner * width, y, yAt, yStep);
         } else {
-            Float16Tiles.run(
-                    rows, panels, inner, x, xAt, rows, values, at(panel), width, inner * width, y, yAt, yStep, false);
+            Float16Tiles.run(rows, panels, inner, x, xAt, rows, values, at(panel), width, inner * width, y, yAt, yStep);
         }
     }
 
@@ -72,11 +71,17 @@ final class HalfPanels implements Panels<float[]> {
     }
 
     @Override
-    public void panel(int panel, float[] into) {
+    public void turned(int panel, int from, int to, float[] into) {
         int width = width();
         for (int k = 0; k < inner; k++) {
-            for (int c = 0; c < width; c++) {
-                into[k * width + c] = value(at(panel) + k * width + place(c));
+            int square = k / width * width * width + k % width;
+            for (int c = from; c < to; c++) {
+                into[square + c * width] = value(at(panel) + k * width + place(c));
+            }
+        }
+        for (int k = inner; k % width != 0; k++) { // behind the last term
+            for (int c = from; c < to; c++) {
+                into[(k / width * width + c) * width + k % width] = 0;
             }
         }
     }

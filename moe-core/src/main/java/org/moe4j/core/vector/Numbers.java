@@ -32,6 +32,9 @@ interface Numbers<A> {
 
     void fill(A a, int from, int to, double value);
 
+    /** {@link Panels#turned} of the panel that begins somewhere. */
+    void turn(A panels, int at, int inner, int fromColumn, int toColumn, A into);
+
     /** {@code into[intoAt + k · step] = from[at + k]}. */
     void scatter(A from, int at, A into, int intoAt, int step, int count);
 
@@ -39,7 +42,7 @@ interface Numbers<A> {
 
     void narrow(double[] from, A into, int at, int count);
 
-    /** The product of {@link FloatTiles#run} or {@link DoubleTiles#run}. */
+    /** {@code y += x · w} by {@link FloatTiles#run} or {@link DoubleTiles#run}. */
     void tile(Tile shape, A x, int xAt, int xStep, A w, int wAt, int wStep, A y, int yAt, int yStep);
 
     /**
@@ -82,7 +85,6 @@ interface Numbers<A> {
      * @param panels as {@link Shapes#panels} says
      * @param inner terms of each sum
      * @param panelStep from a panel to the next
-     * @param add whether to add to what is there
      */
-    record Tile(int rows, int panels, int inner, int panelStep, boolean add) {}
+    record Tile(int rows, int panels, int inner, int panelStep) {}
 }

@@ -3,7 +3,7 @@ package org.moe4j.core.vector;
 import org.moe4j.core.vector.tile.Shapes;
 
 /**
- * Where the rows of a block go in a row-major matrix: at once where they fill whole panels and the kernel's rows, else by way of a tile.
+ * Where the rows of a block go in a row-major matrix: where there are zeros so far: at once where they fill whole panels and the kernel's rows, else by way of a tile.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
@@ -17,6 +17,7 @@ record Output<A>(Numbers<A> numbers, A tile, A y, int firstRow, int rows, int co
             return;
         }
         int step = panels * p;
+        numbers.fill(tile, 0, width * step, 0);
         multiply(w, width, x, xAt, panel, panels, tile, 0, step);
         int here = Math.min(step, columns - column);
         for (int m = 0; m < rows; m++) {

@@ -2,6 +2,7 @@ package org.moe4j.core.vector;
 
 import java.util.List;
 import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
@@ -9,6 +10,9 @@ import org.moe4j.core.vector.tile.Shapes;
 
 /** Makes panels of rows. */
 final class Packing {
+
+    /** Numbers of a row that are moved at once: those of all rows of a panel stay in the first cache. */
+    private static final int PIECE = 64;
 
     private Packing() {}
 
@@ -29,10 +33,18 @@ final class Packing {
         int width = numbers.panel();
         int count = panels(outputs, width);
         A values = numbers.array(Math.multiplyExact(count, Math.multiplyExact(inner, width)));
-        for (int output = 0; output < outputs; output++) {
-            Row<A> row = rows.apply(output);
-            numbers.scatter(
-                    row.array(), row.at(), values, output / width * inner * width + output % width, width, inner);
+        for (int panel = 0; panel < count; panel++) {
+            int first = panel * width;
+            List<Row<A>> columns = IntStream.range(first, Math.min(outputs, first + width))
+                    .mapToObj(rows)
+                    .toList();
+            for (int k = 0; k < inner; k += PIECE) {
+                int here = Math.min(PIECE, inner - k);
+                for (int c = 0; c < columns.size(); c++) {
+                    Row<A> row = columns.get(c);
+                    numbers.scatter(row.array(), row.at() + k, values, (panel * inner + k) * width + c, width, here);
+                }
+            }
         }
         return new PlainPanels<>(numbers, values, inner, count);
     }
@@ -42,16 +54,28 @@ final class Packing {
         int width = Shapes.FLOAT_PANEL;
         int count = panels(outputs, width);
         short[] values = new short[Math.multiplyExact(count, Math.multiplyExact(inner, width))];
-        for (int output = 0; output < outputs; output++) {
-            Row<float[]> row = rows.apply(output);
-            float[] from = row.array();
-            int at = output / width * inner * width + HalfPanels.place(output % width);
-            for (int k = 0; k < inner; k++) {
-                float value = from[row.at() + k];
-                values[at + k * width] = bfloat16 ? Halves.toBfloat16(value) : Halves.toFloat16(value);
+        for (int panel = 0; panel < count; panel++) {
+            int first = panel * width;
+            List<Row<float[]>> columns = IntStream.range(first, Math.min(outputs, first + width))
+                    .mapToObj(rows)
+                    .toList();
+            for (int k = 0; k < inner; k += PIECE) {
+                int here = Math.min(PIECE, inner - k);
+                for (int c = 0; c < columns.size(); c++) {
+                    Row<float[]> row = columns.get(c);
+                    int at = (panel * inner + k) * width + HalfPanels.place(c);
+                    scatter(bfloat16, row.array(), row.at() + k, values, at, width, here);
+                }
             }
         }
         return new HalfPanels(bfloat16, values, inner, count);
+    }
+
+    private static void scatter(boolean bfloat16, float[] from, int at, short[] into, int intoAt, int step, int count) {
+        for (int k = 0; k < count; k++) {
+            float value = from[at + k];
+            into[intoAt + k * step] = bfloat16 ? Halves.toBfloat16(value) : Halves.toFloat16(value);
+        }
     }
 
     /** How a bank's weights are kept: all of its matrices in the same way. */

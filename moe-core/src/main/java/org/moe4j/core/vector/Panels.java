@@ -13,7 +13,7 @@ interface Panels<A> {
     /** How many. */
     int count();
 
-    /** {@code y[m · yStep + c] = Σ_k x[k · rows + m] · w[panel][k][c]} for some panels on, from {@code xAt} and {@code yAt} on. */
+    /** {@code y[m · yStep + c] += Σ_k x[k · rows + m] · w[panel][k][c]} for some panels on, from {@code xAt} and {@code yAt} on. */
     void multiply(int rows, A x, int xAt, int panel, int panels, A y, int yAt, int yStep);
 
     /** One number. */
@@ -22,6 +22,6 @@ interface Panels<A> {
     /** The column of a panel as an array of {@link #inner} numbers. */
     void column(int panel, int column, A into, int at);
 
-    /** A panel as single or double numbers, {@code [in][P]}. */
-    void panel(int panel, A into);
+    /** Some columns of a panel in squares whose rows are columns: {@code [in / P][P columns][P terms]}, zeros behind the last term. */
+    void turned(int panel, int from, int to, A into);
 }

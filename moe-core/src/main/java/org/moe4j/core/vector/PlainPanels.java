@@ -21,8 +21,7 @@ final class PlainPanels<A> implements Panels<A> {
         this.count = count;
         for (int rows = 1; rows <= Shapes.ROWS; rows *= 2) {
             for (int panels = 1; panels <= Shapes.MOST_PANELS; panels *= 2) {
-                shapes[rows * Shapes.ROWS + panels] =
-                        new Numbers.Tile(rows, panels, inner, inner * numbers.panel(), false);
+                shapes[rows * Shapes.ROWS + panels] = new Numbers.Tile(rows, panels, inner, inner * numbers.panel());
             }
         }
     }
@@ -60,7 +59,7 @@ final class PlainPanels<A> implements Panels<A> {
     }
 
     @Override
-    public void panel(int panel, A into) {
-        numbers.copy(values, at(panel), into, 0, inner * numbers.panel());
+    public void turned(int panel, int from, int to, A into) {
+        numbers.turn(values, at(panel), inner, from, to, into);
     }
 }

@@ -95,7 +95,7 @@ final class VectorKernels<A> {
         List<Matrix> all = new ArrayList<>(groups.count());
         for (int g = 0; g < groups.count(); g++) {
             A y = fresh(a.columns(), b.columns());
-            products.transA(array(a), a.columns(), array(b), b.columns(), groups.from(g), groups.to(g), false, y);
+            products.transA(array(a), a.columns(), array(b), b.columns(), groups.from(g), groups.to(g), y);
             all.add(matrix(a.columns(), b.columns(), y));
         }
         return List.copyOf(all);
@@ -106,8 +106,8 @@ final class VectorKernels<A> {
         A right = array(b);
         Map<Integer, A> arrays = new LinkedHashMap<>();
         into.forEach((g, buffer) -> arrays.put(g, array(buffer)));
-        arrays.forEach((g, y) ->
-                products.transA(left, a.columns(), right, b.columns(), groups.from(g), groups.to(g), true, y));
+        arrays.forEach(
+                (g, y) -> products.transA(left, a.columns(), right, b.columns(), groups.from(g), groups.to(g), y));
     }
 
     private interface Rows {

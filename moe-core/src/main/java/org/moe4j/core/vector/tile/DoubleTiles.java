@@ -12,7 +12,7 @@ public final class DoubleTiles {
 
     private DoubleTiles() {}
 
-    /** {@code y = x · w}, or {@code y + x · w}: rows 1, 2, 4 or 8; panels 4, 2 or 1 as {@link Shapes#panels} says. */
+    /** {@code y += x · w}: rows 1, 2, 4 or 8; panels 4, 2 or 1 as {@link Shapes#panels} says. */
     public static void run(
             int rows,
             int panels,
@@ -26,16 +26,15 @@ public final class DoubleTiles {
             int wPanel,
             double[] y,
             int yAt,
-            int yStep,
-            boolean add) {
+            int yStep) {
         switch (rows * 8 + panels) {
-            case 1 * 8 + 4 -> rows1panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep, add);
-            case 2 * 8 + 4 -> rows2panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep, add);
-            case 4 * 8 + 2 -> rows4panels2(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep, add);
-            case 8 * 8 + 1 -> rows8panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
-            case 1 * 8 + 1 -> rows1panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
-            case 2 * 8 + 1 -> rows2panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
-            case 4 * 8 + 1 -> rows4panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
+            case 1 * 8 + 4 -> rows1panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep);
+            case 2 * 8 + 4 -> rows2panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep);
+            case 4 * 8 + 2 -> rows4panels2(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep);
+            case 8 * 8 + 1 -> rows8panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
+            case 1 * 8 + 1 -> rows1panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
+            case 2 * 8 + 1 -> rows2panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
+            case 4 * 8 + 1 -> rows4panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
             default -> throw new IllegalArgumentException("rows " + rows + ", panels " + panels);
         }
     }
@@ -51,17 +50,15 @@ public final class DoubleTiles {
             int wPanel,
             double[] y,
             int yAt,
-            int yStep,
-            boolean add) {
-        DoubleVector zero = DoubleVector.zero(Lanes.DOUBLES);
-        DoubleVector y0_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt) : zero;
-        DoubleVector y0_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES) : zero;
-        DoubleVector y0_2 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * LANES) : zero;
-        DoubleVector y0_3 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * LANES) : zero;
-        DoubleVector y0_4 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * LANES) : zero;
-        DoubleVector y0_5 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * LANES) : zero;
-        DoubleVector y0_6 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * LANES) : zero;
-        DoubleVector y0_7 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * LANES) : zero;
+            int yStep) {
+        DoubleVector y0_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt);
+        DoubleVector y0_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES);
+        DoubleVector y0_2 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * LANES);
+        DoubleVector y0_3 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * LANES);
+        DoubleVector y0_4 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * LANES);
+        DoubleVector y0_5 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * LANES);
+        DoubleVector y0_6 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * LANES);
+        DoubleVector y0_7 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             DoubleVector w0 = DoubleVector.fromArray(Lanes.DOUBLES, w, j);
             DoubleVector w1 = DoubleVector.fromArray(Lanes.DOUBLES, w, j + LANES);
@@ -102,25 +99,23 @@ public final class DoubleTiles {
             int wPanel,
             double[] y,
             int yAt,
-            int yStep,
-            boolean add) {
-        DoubleVector zero = DoubleVector.zero(Lanes.DOUBLES);
-        DoubleVector y0_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt) : zero;
-        DoubleVector y0_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES) : zero;
-        DoubleVector y0_2 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * LANES) : zero;
-        DoubleVector y0_3 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * LANES) : zero;
-        DoubleVector y0_4 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * LANES) : zero;
-        DoubleVector y0_5 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * LANES) : zero;
-        DoubleVector y0_6 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * LANES) : zero;
-        DoubleVector y0_7 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * LANES) : zero;
-        DoubleVector y1_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep) : zero;
-        DoubleVector y1_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES) : zero;
-        DoubleVector y1_2 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 2 * LANES) : zero;
-        DoubleVector y1_3 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 3 * LANES) : zero;
-        DoubleVector y1_4 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 4 * LANES) : zero;
-        DoubleVector y1_5 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 5 * LANES) : zero;
-        DoubleVector y1_6 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 6 * LANES) : zero;
-        DoubleVector y1_7 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 7 * LANES) : zero;
+            int yStep) {
+        DoubleVector y0_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt);
+        DoubleVector y0_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES);
+        DoubleVector y0_2 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * LANES);
+        DoubleVector y0_3 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * LANES);
+        DoubleVector y0_4 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * LANES);
+        DoubleVector y0_5 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * LANES);
+        DoubleVector y0_6 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * LANES);
+        DoubleVector y0_7 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * LANES);
+        DoubleVector y1_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep);
+        DoubleVector y1_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES);
+        DoubleVector y1_2 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 2 * LANES);
+        DoubleVector y1_3 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 3 * LANES);
+        DoubleVector y1_4 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 4 * LANES);
+        DoubleVector y1_5 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 5 * LANES);
+        DoubleVector y1_6 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 6 * LANES);
+        DoubleVector y1_7 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 7 * LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             DoubleVector w0 = DoubleVector.fromArray(Lanes.DOUBLES, w, j);
             DoubleVector w1 = DoubleVector.fromArray(Lanes.DOUBLES, w, j + LANES);
@@ -178,25 +173,23 @@ public final class DoubleTiles {
             int wPanel,
             double[] y,
             int yAt,
-            int yStep,
-            boolean add) {
-        DoubleVector zero = DoubleVector.zero(Lanes.DOUBLES);
-        DoubleVector y0_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt) : zero;
-        DoubleVector y0_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES) : zero;
-        DoubleVector y0_2 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * LANES) : zero;
-        DoubleVector y0_3 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * LANES) : zero;
-        DoubleVector y1_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep) : zero;
-        DoubleVector y1_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES) : zero;
-        DoubleVector y1_2 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 2 * LANES) : zero;
-        DoubleVector y1_3 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 3 * LANES) : zero;
-        DoubleVector y2_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep) : zero;
-        DoubleVector y2_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + LANES) : zero;
-        DoubleVector y2_2 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + 2 * LANES) : zero;
-        DoubleVector y2_3 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + 3 * LANES) : zero;
-        DoubleVector y3_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep) : zero;
-        DoubleVector y3_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + LANES) : zero;
-        DoubleVector y3_2 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + 2 * LANES) : zero;
-        DoubleVector y3_3 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + 3 * LANES) : zero;
+            int yStep) {
+        DoubleVector y0_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt);
+        DoubleVector y0_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES);
+        DoubleVector y0_2 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * LANES);
+        DoubleVector y0_3 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * LANES);
+        DoubleVector y1_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep);
+        DoubleVector y1_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES);
+        DoubleVector y1_2 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 2 * LANES);
+        DoubleVector y1_3 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + 3 * LANES);
+        DoubleVector y2_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep);
+        DoubleVector y2_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + LANES);
+        DoubleVector y2_2 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + 2 * LANES);
+        DoubleVector y2_3 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + 3 * LANES);
+        DoubleVector y3_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep);
+        DoubleVector y3_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + LANES);
+        DoubleVector y3_2 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + 2 * LANES);
+        DoubleVector y3_3 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + 3 * LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             DoubleVector w0 = DoubleVector.fromArray(Lanes.DOUBLES, w, j);
             DoubleVector w1 = DoubleVector.fromArray(Lanes.DOUBLES, w, j + LANES);
@@ -242,34 +235,23 @@ public final class DoubleTiles {
     }
 
     private static void rows8panels1(
-            int inner,
-            double[] x,
-            int xAt,
-            int xStep,
-            double[] w,
-            int wAt,
-            int wStep,
-            double[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        DoubleVector zero = DoubleVector.zero(Lanes.DOUBLES);
-        DoubleVector y0_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt) : zero;
-        DoubleVector y0_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES) : zero;
-        DoubleVector y1_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep) : zero;
-        DoubleVector y1_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES) : zero;
-        DoubleVector y2_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep) : zero;
-        DoubleVector y2_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + LANES) : zero;
-        DoubleVector y3_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep) : zero;
-        DoubleVector y3_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + LANES) : zero;
-        DoubleVector y4_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * yStep) : zero;
-        DoubleVector y4_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * yStep + LANES) : zero;
-        DoubleVector y5_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * yStep) : zero;
-        DoubleVector y5_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * yStep + LANES) : zero;
-        DoubleVector y6_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * yStep) : zero;
-        DoubleVector y6_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * yStep + LANES) : zero;
-        DoubleVector y7_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * yStep) : zero;
-        DoubleVector y7_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * yStep + LANES) : zero;
+            int inner, double[] x, int xAt, int xStep, double[] w, int wAt, int wStep, double[] y, int yAt, int yStep) {
+        DoubleVector y0_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt);
+        DoubleVector y0_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES);
+        DoubleVector y1_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep);
+        DoubleVector y1_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES);
+        DoubleVector y2_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep);
+        DoubleVector y2_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + LANES);
+        DoubleVector y3_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep);
+        DoubleVector y3_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + LANES);
+        DoubleVector y4_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * yStep);
+        DoubleVector y4_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 4 * yStep + LANES);
+        DoubleVector y5_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * yStep);
+        DoubleVector y5_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 5 * yStep + LANES);
+        DoubleVector y6_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * yStep);
+        DoubleVector y6_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 6 * yStep + LANES);
+        DoubleVector y7_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * yStep);
+        DoubleVector y7_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 7 * yStep + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             DoubleVector w0 = DoubleVector.fromArray(Lanes.DOUBLES, w, j);
             DoubleVector w1 = DoubleVector.fromArray(Lanes.DOUBLES, w, j + LANES);
@@ -317,20 +299,9 @@ public final class DoubleTiles {
     }
 
     private static void rows1panels1(
-            int inner,
-            double[] x,
-            int xAt,
-            int xStep,
-            double[] w,
-            int wAt,
-            int wStep,
-            double[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        DoubleVector zero = DoubleVector.zero(Lanes.DOUBLES);
-        DoubleVector y0_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt) : zero;
-        DoubleVector y0_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES) : zero;
+            int inner, double[] x, int xAt, int xStep, double[] w, int wAt, int wStep, double[] y, int yAt, int yStep) {
+        DoubleVector y0_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt);
+        DoubleVector y0_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             DoubleVector w0 = DoubleVector.fromArray(Lanes.DOUBLES, w, j);
             DoubleVector w1 = DoubleVector.fromArray(Lanes.DOUBLES, w, j + LANES);
@@ -343,22 +314,11 @@ public final class DoubleTiles {
     }
 
     private static void rows2panels1(
-            int inner,
-            double[] x,
-            int xAt,
-            int xStep,
-            double[] w,
-            int wAt,
-            int wStep,
-            double[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        DoubleVector zero = DoubleVector.zero(Lanes.DOUBLES);
-        DoubleVector y0_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt) : zero;
-        DoubleVector y0_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES) : zero;
-        DoubleVector y1_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep) : zero;
-        DoubleVector y1_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES) : zero;
+            int inner, double[] x, int xAt, int xStep, double[] w, int wAt, int wStep, double[] y, int yAt, int yStep) {
+        DoubleVector y0_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt);
+        DoubleVector y0_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES);
+        DoubleVector y1_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep);
+        DoubleVector y1_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             DoubleVector w0 = DoubleVector.fromArray(Lanes.DOUBLES, w, j);
             DoubleVector w1 = DoubleVector.fromArray(Lanes.DOUBLES, w, j + LANES);
@@ -376,26 +336,15 @@ public final class DoubleTiles {
     }
 
     private static void rows4panels1(
-            int inner,
-            double[] x,
-            int xAt,
-            int xStep,
-            double[] w,
-            int wAt,
-            int wStep,
-            double[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        DoubleVector zero = DoubleVector.zero(Lanes.DOUBLES);
-        DoubleVector y0_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt) : zero;
-        DoubleVector y0_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES) : zero;
-        DoubleVector y1_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep) : zero;
-        DoubleVector y1_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES) : zero;
-        DoubleVector y2_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep) : zero;
-        DoubleVector y2_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + LANES) : zero;
-        DoubleVector y3_0 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep) : zero;
-        DoubleVector y3_1 = add ? DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + LANES) : zero;
+            int inner, double[] x, int xAt, int xStep, double[] w, int wAt, int wStep, double[] y, int yAt, int yStep) {
+        DoubleVector y0_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt);
+        DoubleVector y0_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + LANES);
+        DoubleVector y1_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep);
+        DoubleVector y1_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + yStep + LANES);
+        DoubleVector y2_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep);
+        DoubleVector y2_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 2 * yStep + LANES);
+        DoubleVector y3_0 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep);
+        DoubleVector y3_1 = DoubleVector.fromArray(Lanes.DOUBLES, y, yAt + 3 * yStep + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             DoubleVector w0 = DoubleVector.fromArray(Lanes.DOUBLES, w, j);
             DoubleVector w1 = DoubleVector.fromArray(Lanes.DOUBLES, w, j + LANES);

@@ -19,7 +19,7 @@ public final class Float16Tiles {
 
     private Float16Tiles() {}
 
-    /** {@code y = x · w}, or {@code y + x · w}: rows 1, 2, 4 or 8; panels 4, 2 or 1 as {@link Shapes#panels} says. */
+    /** {@code y += x · w}: rows 1, 2, 4 or 8; panels 4, 2 or 1 as {@link Shapes#panels} says. */
     public static void run(
             int rows,
             int panels,
@@ -33,16 +33,15 @@ public final class Float16Tiles {
             int wPanel,
             float[] y,
             int yAt,
-            int yStep,
-            boolean add) {
+            int yStep) {
         switch (rows * 8 + panels) {
-            case 1 * 8 + 4 -> rows1panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep, add);
-            case 2 * 8 + 4 -> rows2panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep, add);
-            case 4 * 8 + 2 -> rows4panels2(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep, add);
-            case 8 * 8 + 1 -> rows8panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
-            case 1 * 8 + 1 -> rows1panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
-            case 2 * 8 + 1 -> rows2panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
-            case 4 * 8 + 1 -> rows4panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep, add);
+            case 1 * 8 + 4 -> rows1panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep);
+            case 2 * 8 + 4 -> rows2panels4(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep);
+            case 4 * 8 + 2 -> rows4panels2(inner, x, xAt, xStep, w, wAt, wStep, wPanel, y, yAt, yStep);
+            case 8 * 8 + 1 -> rows8panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
+            case 1 * 8 + 1 -> rows1panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
+            case 2 * 8 + 1 -> rows2panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
+            case 4 * 8 + 1 -> rows4panels1(inner, x, xAt, xStep, w, wAt, wStep, y, yAt, yStep);
             default -> throw new IllegalArgumentException("rows " + rows + ", panels " + panels);
         }
     }
@@ -58,17 +57,15 @@ public final class Float16Tiles {
             int wPanel,
             float[] y,
             int yAt,
-            int yStep,
-            boolean add) {
-        FloatVector zero = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y0_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt) : zero;
-        FloatVector y0_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES) : zero;
-        FloatVector y0_2 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * LANES) : zero;
-        FloatVector y0_3 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * LANES) : zero;
-        FloatVector y0_4 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * LANES) : zero;
-        FloatVector y0_5 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * LANES) : zero;
-        FloatVector y0_6 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * LANES) : zero;
-        FloatVector y0_7 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * LANES) : zero;
+            int yStep) {
+        FloatVector y0_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt);
+        FloatVector y0_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES);
+        FloatVector y0_2 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * LANES);
+        FloatVector y0_3 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * LANES);
+        FloatVector y0_4 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * LANES);
+        FloatVector y0_5 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * LANES);
+        FloatVector y0_6 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * LANES);
+        FloatVector y0_7 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             IntVector pair0 = ShortVector.fromArray(Lanes.SHORTS, w, j).reinterpretAsInts();
             FloatVector w0 = pair0.lanewise(VectorOperators.LSHL, 16)
@@ -143,25 +140,23 @@ public final class Float16Tiles {
             int wPanel,
             float[] y,
             int yAt,
-            int yStep,
-            boolean add) {
-        FloatVector zero = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y0_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt) : zero;
-        FloatVector y0_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES) : zero;
-        FloatVector y0_2 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * LANES) : zero;
-        FloatVector y0_3 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * LANES) : zero;
-        FloatVector y0_4 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * LANES) : zero;
-        FloatVector y0_5 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * LANES) : zero;
-        FloatVector y0_6 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * LANES) : zero;
-        FloatVector y0_7 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * LANES) : zero;
-        FloatVector y1_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep) : zero;
-        FloatVector y1_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES) : zero;
-        FloatVector y1_2 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 2 * LANES) : zero;
-        FloatVector y1_3 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 3 * LANES) : zero;
-        FloatVector y1_4 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 4 * LANES) : zero;
-        FloatVector y1_5 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 5 * LANES) : zero;
-        FloatVector y1_6 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 6 * LANES) : zero;
-        FloatVector y1_7 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 7 * LANES) : zero;
+            int yStep) {
+        FloatVector y0_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt);
+        FloatVector y0_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES);
+        FloatVector y0_2 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * LANES);
+        FloatVector y0_3 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * LANES);
+        FloatVector y0_4 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * LANES);
+        FloatVector y0_5 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * LANES);
+        FloatVector y0_6 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * LANES);
+        FloatVector y0_7 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * LANES);
+        FloatVector y1_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep);
+        FloatVector y1_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES);
+        FloatVector y1_2 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 2 * LANES);
+        FloatVector y1_3 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 3 * LANES);
+        FloatVector y1_4 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 4 * LANES);
+        FloatVector y1_5 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 5 * LANES);
+        FloatVector y1_6 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 6 * LANES);
+        FloatVector y1_7 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 7 * LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             IntVector pair0 = ShortVector.fromArray(Lanes.SHORTS, w, j).reinterpretAsInts();
             FloatVector w0 = pair0.lanewise(VectorOperators.LSHL, 16)
@@ -253,25 +248,23 @@ public final class Float16Tiles {
             int wPanel,
             float[] y,
             int yAt,
-            int yStep,
-            boolean add) {
-        FloatVector zero = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y0_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt) : zero;
-        FloatVector y0_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES) : zero;
-        FloatVector y0_2 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * LANES) : zero;
-        FloatVector y0_3 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * LANES) : zero;
-        FloatVector y1_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep) : zero;
-        FloatVector y1_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES) : zero;
-        FloatVector y1_2 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 2 * LANES) : zero;
-        FloatVector y1_3 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 3 * LANES) : zero;
-        FloatVector y2_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep) : zero;
-        FloatVector y2_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + LANES) : zero;
-        FloatVector y2_2 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + 2 * LANES) : zero;
-        FloatVector y2_3 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + 3 * LANES) : zero;
-        FloatVector y3_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep) : zero;
-        FloatVector y3_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + LANES) : zero;
-        FloatVector y3_2 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + 2 * LANES) : zero;
-        FloatVector y3_3 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + 3 * LANES) : zero;
+            int yStep) {
+        FloatVector y0_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt);
+        FloatVector y0_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES);
+        FloatVector y0_2 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * LANES);
+        FloatVector y0_3 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * LANES);
+        FloatVector y1_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep);
+        FloatVector y1_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES);
+        FloatVector y1_2 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 2 * LANES);
+        FloatVector y1_3 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + 3 * LANES);
+        FloatVector y2_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep);
+        FloatVector y2_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + LANES);
+        FloatVector y2_2 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + 2 * LANES);
+        FloatVector y2_3 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + 3 * LANES);
+        FloatVector y3_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep);
+        FloatVector y3_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + LANES);
+        FloatVector y3_2 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + 2 * LANES);
+        FloatVector y3_3 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + 3 * LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             IntVector pair0 = ShortVector.fromArray(Lanes.SHORTS, w, j).reinterpretAsInts();
             FloatVector w0 = pair0.lanewise(VectorOperators.LSHL, 16)
@@ -333,34 +326,23 @@ public final class Float16Tiles {
     }
 
     private static void rows8panels1(
-            int inner,
-            float[] x,
-            int xAt,
-            int xStep,
-            short[] w,
-            int wAt,
-            int wStep,
-            float[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        FloatVector zero = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y0_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt) : zero;
-        FloatVector y0_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES) : zero;
-        FloatVector y1_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep) : zero;
-        FloatVector y1_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES) : zero;
-        FloatVector y2_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep) : zero;
-        FloatVector y2_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + LANES) : zero;
-        FloatVector y3_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep) : zero;
-        FloatVector y3_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + LANES) : zero;
-        FloatVector y4_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * yStep) : zero;
-        FloatVector y4_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * yStep + LANES) : zero;
-        FloatVector y5_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * yStep) : zero;
-        FloatVector y5_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * yStep + LANES) : zero;
-        FloatVector y6_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * yStep) : zero;
-        FloatVector y6_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * yStep + LANES) : zero;
-        FloatVector y7_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * yStep) : zero;
-        FloatVector y7_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * yStep + LANES) : zero;
+            int inner, float[] x, int xAt, int xStep, short[] w, int wAt, int wStep, float[] y, int yAt, int yStep) {
+        FloatVector y0_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt);
+        FloatVector y0_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES);
+        FloatVector y1_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep);
+        FloatVector y1_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES);
+        FloatVector y2_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep);
+        FloatVector y2_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + LANES);
+        FloatVector y3_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep);
+        FloatVector y3_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + LANES);
+        FloatVector y4_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * yStep);
+        FloatVector y4_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 4 * yStep + LANES);
+        FloatVector y5_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * yStep);
+        FloatVector y5_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 5 * yStep + LANES);
+        FloatVector y6_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * yStep);
+        FloatVector y6_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 6 * yStep + LANES);
+        FloatVector y7_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * yStep);
+        FloatVector y7_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 7 * yStep + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             IntVector pair0 = ShortVector.fromArray(Lanes.SHORTS, w, j).reinterpretAsInts();
             FloatVector w0 = pair0.lanewise(VectorOperators.LSHL, 16)
@@ -416,20 +398,9 @@ public final class Float16Tiles {
     }
 
     private static void rows1panels1(
-            int inner,
-            float[] x,
-            int xAt,
-            int xStep,
-            short[] w,
-            int wAt,
-            int wStep,
-            float[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        FloatVector zero = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y0_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt) : zero;
-        FloatVector y0_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES) : zero;
+            int inner, float[] x, int xAt, int xStep, short[] w, int wAt, int wStep, float[] y, int yAt, int yStep) {
+        FloatVector y0_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt);
+        FloatVector y0_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             IntVector pair0 = ShortVector.fromArray(Lanes.SHORTS, w, j).reinterpretAsInts();
             FloatVector w0 = pair0.lanewise(VectorOperators.LSHL, 16)
@@ -450,22 +421,11 @@ public final class Float16Tiles {
     }
 
     private static void rows2panels1(
-            int inner,
-            float[] x,
-            int xAt,
-            int xStep,
-            short[] w,
-            int wAt,
-            int wStep,
-            float[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        FloatVector zero = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y0_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt) : zero;
-        FloatVector y0_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES) : zero;
-        FloatVector y1_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep) : zero;
-        FloatVector y1_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES) : zero;
+            int inner, float[] x, int xAt, int xStep, short[] w, int wAt, int wStep, float[] y, int yAt, int yStep) {
+        FloatVector y0_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt);
+        FloatVector y0_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES);
+        FloatVector y1_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep);
+        FloatVector y1_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             IntVector pair0 = ShortVector.fromArray(Lanes.SHORTS, w, j).reinterpretAsInts();
             FloatVector w0 = pair0.lanewise(VectorOperators.LSHL, 16)
@@ -491,26 +451,15 @@ public final class Float16Tiles {
     }
 
     private static void rows4panels1(
-            int inner,
-            float[] x,
-            int xAt,
-            int xStep,
-            short[] w,
-            int wAt,
-            int wStep,
-            float[] y,
-            int yAt,
-            int yStep,
-            boolean add) {
-        FloatVector zero = FloatVector.zero(Lanes.FLOATS);
-        FloatVector y0_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt) : zero;
-        FloatVector y0_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES) : zero;
-        FloatVector y1_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep) : zero;
-        FloatVector y1_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES) : zero;
-        FloatVector y2_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep) : zero;
-        FloatVector y2_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + LANES) : zero;
-        FloatVector y3_0 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep) : zero;
-        FloatVector y3_1 = add ? FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + LANES) : zero;
+            int inner, float[] x, int xAt, int xStep, short[] w, int wAt, int wStep, float[] y, int yAt, int yStep) {
+        FloatVector y0_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt);
+        FloatVector y0_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + LANES);
+        FloatVector y1_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep);
+        FloatVector y1_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + yStep + LANES);
+        FloatVector y2_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep);
+        FloatVector y2_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 2 * yStep + LANES);
+        FloatVector y3_0 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep);
+        FloatVector y3_1 = FloatVector.fromArray(Lanes.FLOATS, y, yAt + 3 * yStep + LANES);
         for (int k = 0, i = xAt, j = wAt; k < inner; k++, i += xStep, j += wStep) {
             IntVector pair0 = ShortVector.fromArray(Lanes.SHORTS, w, j).reinterpretAsInts();
             FloatVector w0 = pair0.lanewise(VectorOperators.LSHL, 16)
