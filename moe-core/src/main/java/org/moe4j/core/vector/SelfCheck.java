@@ -7,7 +7,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Compares the kernels with scalar loops of {@link Math#fma}, bit for bit: every shape and storage, adding and not. As every kernel is
+ * Compares the kernels with scalar loops of {@link Math#fma}, bit for bit: every shape and storage. As every kernel is
  * called, their classes are loaded and linked when the first bank comes.
  *
  * @param <A> {@code float[]} or {@code double[]}
@@ -120,7 +120,7 @@ final class SelfCheck<A> {
             A y = drawn(rows * panels * p);
             A expected = numbers.array(numbers.length(y));
             numbers.copy(y, 0, expected, 0, numbers.length(y));
-            Numbers.Tile shape = new Numbers.Tile(rows, panels, INNER, INNER * p, true);
+            Numbers.Tile shape = new Numbers.Tile(rows, panels, INNER, INNER * p);
             numbers.tile(shape, x, 0, rows, values, 0, p, y, 0, panels * p);
             scalar(rows, panels, x, w, expected);
             return difference(storage + " added", rows, panels, y, expected);
