@@ -40,8 +40,8 @@ final class SelfCheckTest {
         }
 
         @Override
-        public void panel(int panel, float[] into) {
-            right.panel(panel, into);
+        public void turned(int panel, int from, int to, float[] into) {
+            right.turned(panel, from, to, into);
         }
     }
 
