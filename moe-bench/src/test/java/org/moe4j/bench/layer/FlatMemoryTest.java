@@ -30,8 +30,10 @@ class FlatMemoryTest {
                 "-XX:Tier4InvocationThreshold=400",
                 "-XX:Tier4MinInvocationThreshold=300");
         String printed = ChildJvm.run(Duration.ofMinutes(18), options, MemoryProbe.class, "2000", "10000");
-        Matcher grew = Pattern.compile("grew (-?\\d+) bytes").matcher(printed);
+        Matcher grew = Pattern.compile("grew (-?\\d+) bytes, then (-?\\d+) ").matcher(printed);
         assertThat(grew.find()).as(printed).isTrue();
-        assertThat(Long.parseLong(grew.group(1))).as(printed).isLessThanOrEqualTo(ALLOWED);
+        // What calls leave behind grows in either half; what the JIT takes once, in one of them.
+        long ofCalls = 2 * Math.min(Long.parseLong(grew.group(1)), Long.parseLong(grew.group(2)));
+        assertThat(ofCalls).as(printed).isLessThanOrEqualTo(ALLOWED);
     }
 }

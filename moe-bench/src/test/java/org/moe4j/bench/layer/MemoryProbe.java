@@ -40,8 +40,11 @@ final class MemoryProbe {
                 Matrix dOutput = Initializer.normal(1).draw(backend, TOKENS, SIZE, 4)) {
             double sum = run(layer, backend, dOutput, 0, warmUp);
             long before = residentBytes();
-            sum += run(layer, backend, dOutput, warmUp, calls);
-            System.out.println("grew " + (residentBytes() - before) + " bytes from " + before + ", check " + sum);
+            sum += run(layer, backend, dOutput, warmUp, (warmUp + calls) / 2);
+            long half = residentBytes(); // in the middle
+            sum += run(layer, backend, dOutput, (warmUp + calls) / 2, calls);
+            System.out.println("grew " + (half - before) + " bytes, then " + (residentBytes() - half) + " from "
+                    + before + ", check " + sum);
         }
     }
 
