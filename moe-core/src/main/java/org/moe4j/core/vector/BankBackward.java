@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.host.ActivationLoops;
 import org.moe4j.core.host.Workers;
 import org.moe4j.core.vector.tile.Shapes;
 
@@ -37,12 +38,11 @@ final class BankBackward<A> {
     }
 
     /**
-     * Arrays by part and expert that gradients of weights are written or added to.
+     * Arrays by part and expert that gradients of weights are added to; fresh ones are zeros.
      *
      * @param arrays for any of the parts and of the experts
-     * @param add whether to add
      */
-    record Into<A>(Map<BankPart, Map<Integer, A>> arrays, boolean add) {
+    record Into<A>(Map<BankPart, Map<Integer, A>> arrays) {
         @Nullable
         A of(BankPart part, int expert) {
             Map<Integer, A> ofPart = arrays.get(part);
@@ -54,8 +54,9 @@ final class BankBackward<A> {
     A run(RowGroups groups, A x, ExpertForward.Kept<A> kept, A dOutput, Into<A> into) {
         int rows = groups.rows();
         A dHidden = numbers.array(rows * intermediateSize);
-        forPieces(
+        products.forRows(
                 groups,
+                ROWS_OF_TASK,
                 Cost.product(1, hiddenSize, intermediateSize),
                 (g, from, to) -> through(bank.down(g), dOutput, hiddenSize, from, to, intermediateSize, dHidden));
         A dGate = bank.gated() ? numbers.array(rows * intermediateSize) : dHidden;
@@ -64,32 +65,13 @@ final class BankBackward<A> {
         A dInput = numbers.array(rows * hiddenSize);
         int panel = numbers.panel();
         int half = bank.columnsOfUp();
-        forPieces(groups, 2 * Cost.product(1, hiddenSize, intermediateSize), (g, from, to) -> {
+        products.forRows(groups, ROWS_OF_TASK, 2 * Cost.product(1, hiddenSize, intermediateSize), (g, from, to) -> {
             A both = interleaved(from, to, dGate, dUp, half, panel);
             int parts = bank.gated() ? 2 : 1;
             throughRows(bank.inner(g), parts, both, bank.panels() * panel, 0, to - from, hiddenSize, dInput, from);
         });
         weights(groups, x, kept, dOutput, dGate, dUp, into);
         return dInput;
-    }
-
-    private interface Piece {
-        void run(int group, int from, int to);
-    }
-
-    private void forPieces(RowGroups groups, long nanosOfRow, Piece piece) {
-        int[] first = new int[groups.count() + 1];
-        for (int g = 0; g < groups.count(); g++) {
-            first[g + 1] = first[g] + (groups.size(g) + ROWS_OF_TASK - 1) / ROWS_OF_TASK;
-        }
-        workers.forEach(first[groups.count()], nanosOfRow * groups.rows(), i -> {
-            int g = 0;
-            while (first[g + 1] <= i) {
-                g++;
-            }
-            int from = groups.from(g) + (i - first[g]) * ROWS_OF_TASK;
-            piece.run(g, from, Math.min(groups.to(g), from + ROWS_OF_TASK));
-        });
     }
 
     private A interleaved(int from, int to, A dGate, A dUp, int half, int panel) {
@@ -135,11 +117,7 @@ final class BankBackward<A> {
         Scratch<A> scratch = Scratch.of(numbers);
         Blocks blocks = new Blocks(count);
         A x = scratch.x(blocks.padded() * columns);
-        int[] index = new int[count];
-        for (int i = 0; i < count; i++) {
-            index[i] = firstRow + i;
-        }
-        blocks.pack(numbers, d, columns, index, 0, x);
+        blocks.pack(numbers, d, columns, Products.consecutive(firstRow, firstRow + count), 0, x);
         int strips = (inner + p - 1) / p;
         A sums = scratch.hidden(blocks.padded() * strips * p);
         numbers.fill(sums, 0, blocks.padded() * strips * p, 0);
@@ -171,7 +149,7 @@ final class BankBackward<A> {
     }
 
     private void activations(int count, ExpertForward.Kept<A> kept, A dHidden, A dGate, A dUp) {
-        int tile = org.moe4j.core.host.ActivationLoops.TILE;
+        int tile = ActivationLoops.TILE;
         workers.forEach((count + tile - 1) / tile, 2L * count, i -> {
             int at = i * tile;
             int here = Math.min(tile, count - at);
@@ -229,9 +207,6 @@ final class BankBackward<A> {
         A y = into.of(part, e);
         if (y == null) {
             return;
-        }
-        if (!into.add()) {
-            numbers.fill(y, 0, columns, 0);
         }
         for (int i = groups.from(e); i < groups.to(e); i++) {
             numbers.addScaled(1, rows, i * columns, y, 0, columns);

@@ -25,23 +25,23 @@ final class Products<A> {
         T of(int group);
     }
 
-    private interface Task {
+    interface Piece {
         void run(int group, int from, int to);
     }
 
-    /** Runs a task for pieces of the rows of all groups. */
-    private void forRows(RowGroups groups, long nanosOfRow, Task task) {
+    /** Runs a task for pieces of the rows of all groups, of so many rows at most. */
+    void forRows(RowGroups groups, int most, long nanosOfRow, Piece task) {
         int[] first = new int[groups.count() + 1];
         for (int g = 0; g < groups.count(); g++) {
-            first[g + 1] = first[g] + (groups.size(g) + ROWS_OF_TASK - 1) / ROWS_OF_TASK;
+            first[g + 1] = first[g] + (groups.size(g) + most - 1) / most;
         }
         workers.forEach(first[groups.count()], nanosOfRow * groups.rows(), piece -> {
             int g = 0;
             while (first[g + 1] <= piece) {
                 g++;
             }
-            int from = groups.from(g) + (piece - first[g]) * ROWS_OF_TASK;
-            task.run(g, from, Math.min(groups.to(g), from + ROWS_OF_TASK));
+            int from = groups.from(g) + (piece - first[g]) * most;
+            task.run(g, from, Math.min(groups.to(g), from + most));
         });
     }
 
@@ -49,6 +49,7 @@ final class Products<A> {
     void withPanels(A a, int inner, RowGroups groups, OfGroup<Panels<A>> w, int outputs, A y) {
         forRows(
                 groups,
+                ROWS_OF_TASK,
                 Cost.product(1, inner, outputs),
                 (g, from, to) -> rows(a, inner, from, to, w.of(g), outputs, y));
     }
@@ -69,7 +70,7 @@ final class Products<A> {
         }
     }
 
-    private static int[] consecutive(int from, int to) {
+    static int[] consecutive(int from, int to) {
         int[] rows = new int[to - from];
         for (int i = 0; i < rows.length; i++) {
             rows[i] = from + i;
@@ -80,7 +81,7 @@ final class Products<A> {
     /** {@code y = a · b} with b (inner × outputs) as it is. */
     void plain(A a, int inner, RowGroups groups, OfGroup<A> b, int outputs, A y) {
         int width = numbers.panel();
-        forRows(groups, Cost.product(1, inner, outputs), (g, from, to) -> {
+        forRows(groups, ROWS_OF_TASK, Cost.product(1, inner, outputs), (g, from, to) -> {
             Blocks blocks = new Blocks(to - from);
             Scratch<A> scratch = Scratch.of(numbers);
             A x = scratch.x(blocks.padded() * inner);

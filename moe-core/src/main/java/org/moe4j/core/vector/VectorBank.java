@@ -156,7 +156,7 @@ final class VectorBank<A> implements Bank {
                     parts.computeIfAbsent(part, absent -> new ArrayList<>()).add(matrix(count, columns, values));
                 }
             }
-            return new BankGradients(run(d, new BankBackward.Into<>(arrays, false)), parts);
+            return new BankGradients(run(d, new BankBackward.Into<>(arrays)), parts);
         }
 
         @Override
@@ -167,7 +167,7 @@ final class VectorBank<A> implements Bank {
             into.forEach((part, buffers) ->
                     buffers.forEach((expert, buffer) -> arrays.computeIfAbsent(part, absent -> new TreeMap<>())
                             .put(expert, VectorMatrix.<A>content(buffer).array())));
-            return run(d, new BankBackward.Into<>(arrays, true));
+            return run(d, new BankBackward.Into<>(arrays));
         }
 
         @Override
