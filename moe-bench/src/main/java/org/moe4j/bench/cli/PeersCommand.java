@@ -13,6 +13,8 @@ import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.bench.peers.LayerSize;
+import org.moe4j.bench.peers.OwnBackend;
+import org.moe4j.bench.peers.Pass;
 import org.moe4j.bench.peers.Peer;
 import org.moe4j.bench.peers.PeersPage;
 import org.moe4j.bench.peers.PeersPicture;
@@ -58,9 +60,23 @@ final class PeersCommand implements Callable<Integer> {
             paramLabel = "NAME|D,F,E,K",
             defaultValue = "olmoe-1b-7b",
             description =
-                    "Sizes of the layer: those of a preset's routed experts, or four numbers; the router is softmax and"
-                            + " top-K whatever the preset says (default: ${DEFAULT-VALUE}).")
+                    "Sizes of the layer: those of a preset's routed experts, widths halved until 6 GB hold them, or four"
+                            + " numbers; the router is softmax and top-K whatever the preset says (default: ${DEFAULT-VALUE}).")
     private String size = "";
+
+    @Option(
+            names = "--backend",
+            paramLabel = "NAME",
+            split = ",",
+            defaultValue = "vector,vector-bf16,nd4j",
+            description = "Which of ours: vector, vector-bf16, nd4j (default: ${DEFAULT-VALUE}).")
+    private List<String> backends = List.of();
+
+    @Option(
+            names = "--gradients",
+            description =
+                    "Forward and backward with the gradients of tokens and all parameters, beside PyTorch's autograd.")
+    private boolean gradients;
 
     @Option(
             names = "--threads",
@@ -80,7 +96,12 @@ final class PeersCommand implements Callable<Integer> {
         if (threads < 1) {
             throw new ParameterException(spec.commandLine(), "--threads: expected at least 1 but was " + threads);
         }
-        PeersRun run = new PeersRun(layer, tokens.stream().sorted().distinct().toList(), threads);
+        PeersRun run = new PeersRun(
+                layer,
+                gradients ? Pass.FORWARD_AND_BACKWARD : Pass.FORWARD,
+                backends.stream().map(OwnBackend::named).distinct().toList(),
+                tokens.stream().sorted().distinct().toList(),
+                threads);
         List<Peer> peers = peers();
         OutputFolder folder = OutputFolder.open(out == null ? StudyOutput.defaultFolder() : out);
         PeersResult result = run(run, peers);
@@ -152,6 +173,7 @@ final class PeersCommand implements Callable<Integer> {
                     .put("peer", row.peer())
                     .put("backend", row.backend())
                     .put("dtype", row.dtype())
+                    .put("pass", result.pass().text())
                     .put("ours_ms", row.ours().median())
                     .put("peer_ms", row.theirs().median())
                     .put("ratio", row.ratio())

@@ -142,7 +142,7 @@ public final class LimitsPage {
     public static String markdown(LimitsResult result, String picture) {
         return "# How near to the limits of the machine?\n\nOne call of `applyInto` of a random layer of `olmoe-1b-7b` (D 2048,"
                 + " F 1024, E 64, K 8) in single precision.\n\n" + where(result.machine()) + "\n\n"
-                + limits(result) + ".\n\n![Speed over intensity, and share of the limit over tokens](" + picture
+                + limits(result) + ".\n\n![Speed by operations per byte, and share of the limit by tokens](" + picture
                 + ")\n\n"
                 + table(result).markdown() + "\n" + HOW + "\n";
     }

@@ -26,34 +26,40 @@ public final class LimitsPicture {
      * @return two panels
      */
     public static LineFigure of(LimitsResult result) {
-        List<String> series = new ArrayList<>(List.of("limit of the machine"));
-        List<List<Point>> roofline = new ArrayList<>(List.of(roof(result)));
-        List<List<Point>> shares = new ArrayList<>(List.of(even(1)));
+        List<String> series = new ArrayList<>(); // backends first, in the colours that they have beside peers
+        List<List<Point>> roofline = new ArrayList<>();
+        List<List<Point>> shares = new ArrayList<>();
         for (LayerKind kind : LayerKind.values()) {
             series.add(kind.text());
             roofline.add(line(result, kind, LimitsPicture::speed));
             shares.add(line(result, kind, layer -> share(result, layer)));
         }
+        series.add("limit of the machine");
+        roofline.add(roof(result));
+        shares.add(even(1));
         Axis tokens = new Axis(
-                "tokens",
+                "tokens of a call (log scale)",
                 LimitsMeasurement.TOKENS.stream().map(Integer::doubleValue).toList(),
                 true);
         return new LineFigure(
                 "How near does a layer come to the limits of the machine?",
-                "One call of a layer of olmoe-1b-7b. " + LimitsPage.limits(result) + ".",
+                "One call of a layer of olmoe-1b-7b, D 2048, F 1024, E 64, K 8. " + LimitsPage.limits(result) + ".",
                 series,
-                "line: fastest call; band: down to the median",
+                "Lines: fastest call. Bands reach down to the median.",
                 List.of(
                         new Panel(
-                                "Speed over intensity",
-                                new Axis("operations for each byte read (FLOP/B)", INTENSITIES, true),
-                                new Axis("GFLOP/s", speeds(result), true),
+                                "Speed by operations per byte",
+                                new Axis(
+                                        "operations for each byte that has to be read (FLOP/B, log scale)",
+                                        INTENSITIES,
+                                        true),
+                                new Axis("GFLOP/s (log scale)", speeds(result), true),
                                 List.of(),
                                 roofline),
                         new Panel(
-                                "Share of the limit",
+                                "Share of the limit by tokens",
                                 tokens,
-                                new Axis("limit / time", shareTicks(result), false),
+                                new Axis("time at the limit over time of a call", shareTicks(result), false),
                                 List.of(),
                                 shares)));
     }

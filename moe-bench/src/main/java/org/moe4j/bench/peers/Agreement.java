@@ -1,5 +1,7 @@
 package org.moe4j.bench.peers;
 
+import java.util.Locale;
+import java.util.Map;
 import org.moe4j.bench.peers.SampleLayer.Part;
 
 /** Whether two implementations compute the same; only then are they measured. */
@@ -9,6 +11,11 @@ final class Agreement {
 
     /** Sums of n numbers in another order differ by about √n roundings, and there are three of them one after the other. */
     private static final double SUMS = 4;
+
+    /** A backward goes once more through as many sums as the forward. */
+    private static final double BACKWARD = 4;
+
+    private static final float[] NONE = {};
 
     private Agreement() {}
 
@@ -35,14 +42,43 @@ final class Agreement {
         }
     }
 
-    /** The layer's output for one token, as loops in double precision. */
-    static float[] definition(SampleLayer layer, float[] tokens, int token) {
-        LayerSize size = layer.size();
-        int d = size.hiddenSize();
+    /**
+     * The same for all gradients. The softmax takes the gradients of scores from their mean, which they may be close to; so the tolerance is
+     * larger.
+     */
+    static void require(
+            String name,
+            Map<Contender.Gradient, float[]> gradients,
+            Map<Contender.Gradient, float[]> other,
+            double tolerance) {
+        for (Contender.Gradient part : Contender.Gradient.values()) {
+            require(
+                    name + ", gradient of " + part.name().toLowerCase(Locale.ROOT),
+                    "ours",
+                    gradients.getOrDefault(part, NONE),
+                    other.getOrDefault(part, NONE),
+                    BACKWARD * tolerance);
+        }
+    }
+
+    /** The expert with the largest score. */
+    static int firstChoice(SampleLayer layer, float[] tokens, int token) {
+        return largest(product(layer.router(), token(tokens, token, layer.size().hiddenSize())));
+    }
+
+    private static double[] token(float[] tokens, int token, int d) {
         double[] x = new double[d];
         for (int i = 0; i < d; i++) {
             x[i] = tokens[token * d + i];
         }
+        return x;
+    }
+
+    /** The layer's output for one token, as loops in double precision. */
+    static float[] definition(SampleLayer layer, float[] tokens, int token) {
+        LayerSize size = layer.size();
+        int d = size.hiddenSize();
+        double[] x = token(tokens, token, d);
         double[] scores = product(layer.router(), x);
         double sum = 0;
         for (int e = 0; e < scores.length; e++) {

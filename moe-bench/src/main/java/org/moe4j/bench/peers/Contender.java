@@ -1,5 +1,7 @@
 package org.moe4j.bench.peers;
 
+import java.util.Map;
+
 /** One implementation of a layer with its weights in place. */
 public interface Contender extends AutoCloseable {
     /**
@@ -14,6 +16,20 @@ public interface Contender extends AutoCloseable {
 
     @Override
     void close();
+
+    /** Of what gradients are compared; row-major, of the shape of what they belong to. */
+    enum Gradient {
+        /** (T×D). */
+        TOKENS,
+        /** (E×D). */
+        ROUTER,
+        /** (F×D), of one expert. */
+        GATE,
+        /** (F×D), of one expert. */
+        UP,
+        /** (D×F), of one expert. */
+        DOWN
+    }
 
     /** One layer on one batch of tokens. */
     interface Calls extends AutoCloseable {
@@ -31,6 +47,17 @@ public interface Contender extends AutoCloseable {
          * @throws Exception what the implementation throws
          */
         float[] result() throws Exception;
+
+        /**
+         * What calls have added since the tokens were bound.
+         *
+         * @param expert whose weights' gradients are wanted
+         * @return nothing after a forward pass alone
+         * @throws Exception what the implementation throws
+         */
+        default Map<Gradient, float[]> gradients(int expert) throws Exception {
+            return Map.of();
+        }
 
         @Override
         void close();

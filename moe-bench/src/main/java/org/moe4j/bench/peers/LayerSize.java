@@ -16,6 +16,7 @@ import org.moe4j.router.RouterConfig;
  */
 public record LayerSize(int hiddenSize, int intermediateSize, int experts, int topK) {
     private static final int NUMBERS = 4;
+    private static final long MOST_BYTES = 6_000_000_000L;
 
     /**
      * Checks the sizes.
@@ -33,7 +34,8 @@ public record LayerSize(int hiddenSize, int intermediateSize, int experts, int t
     }
 
     /**
-     * Reads {@code D,F,E,K}, or takes the sizes of a preset's routed experts.
+     * Reads {@code D,F,E,K}, or takes the sizes of a preset's routed experts; their widths are halved until the weights in single
+     * precision take at most 6 GB.
      *
      * @param text four numbers or a preset's name
      * @return the sizes
@@ -58,11 +60,20 @@ public record LayerSize(int hiddenSize, int intermediateSize, int experts, int t
 
     private static LayerSize of(Preset preset) {
         ExpertShape shape = ExpertShape.routed(preset);
-        return new LayerSize(
+        LayerSize size = new LayerSize(
                 shape.hiddenSize(),
                 shape.intermediateSize(),
                 shape.count(),
                 RouterConfig.from(preset).topK());
+        while (size.bytes() > MOST_BYTES) {
+            size = new LayerSize(size.hiddenSize / 2, size.intermediateSize / 2, size.experts, size.topK);
+        }
+        return size;
+    }
+
+    /** Of all experts in single precision. */
+    private long bytes() {
+        return 3L * Float.BYTES * hiddenSize * intermediateSize * experts;
     }
 
     @Override

@@ -6,7 +6,7 @@ import org.moe4j.core.vector.VectorBackend;
 import org.moe4j.core.vector.WeightStorage;
 
 /** Our backends beside the peers. */
-enum OwnBackend {
+public enum OwnBackend {
     /** Java's Vector API, weights in single precision. */
     VECTOR("vector", "float32") {
         @Override
@@ -35,6 +35,22 @@ enum OwnBackend {
     OwnBackend(String id, String storage) {
         this.id = id;
         this.storage = storage;
+    }
+
+    /**
+     * The backend of a name.
+     *
+     * @param name {@code vector}, {@code vector-bf16} or {@code nd4j}
+     * @return with the weights of that name
+     */
+    public static OwnBackend named(String name) {
+        return switch (name) {
+            case "vector" -> VECTOR;
+            case "vector-bf16" -> VECTOR_BFLOAT16;
+            case "nd4j" -> ND4J;
+            default ->
+                throw new IllegalArgumentException("backend: expected vector, vector-bf16 or nd4j but was " + name);
+        };
     }
 
     abstract Backend backend(int threads);

@@ -15,18 +15,22 @@ import org.moe4j.router.TopKRouter;
 final class OwnLayer implements Contender {
     private final Backend backend;
     private final MoeLayer layer;
+    private final SampleLayer sample;
+    private final Pass pass;
 
-    private OwnLayer(Backend backend, MoeLayer layer) {
+    private OwnLayer(Backend backend, MoeLayer layer, SampleLayer sample, Pass pass) {
         this.backend = backend;
         this.layer = layer;
+        this.sample = sample;
+        this.pass = pass;
     }
 
-    static OwnLayer of(SampleLayer sample, Backend backend) {
+    static OwnLayer of(SampleLayer sample, Pass pass, Backend backend) {
         LayerSize size = sample.size();
         try (Matrix router = backend.matrix(size.experts(), size.hiddenSize(), sample.router())) {
             MoeLayer layer = MoeLayer.of(
                     TopKRouter.of(RouterConfig.topK(size.experts(), size.topK()), router), experts(sample, backend));
-            return new OwnLayer(backend, layer);
+            return new OwnLayer(backend, layer, sample, pass);
         }
     }
 
@@ -50,7 +54,11 @@ final class OwnLayer implements Contender {
     @Override
     public Calls bind(float[] tokens, int count) {
         Matrix x = backend.matrix(count, layer.router().tokenWidth().orElseThrow(), tokens);
-        return new Applied(x, backend.buffer(count, x.columns()));
+        return switch (pass) {
+            case FORWARD -> new Applied(x, backend.buffer(count, x.columns()));
+            case FORWARD_AND_BACKWARD ->
+                new Trained(layer, x, backend.matrix(count, x.columns(), sample.outputGradient(count)));
+        };
     }
 
     @Override
@@ -58,7 +66,7 @@ final class OwnLayer implements Contender {
         layer.close();
     }
 
-    private static float[] values(Matrix matrix) {
+    static float[] values(Matrix matrix) {
         float[] values = new float[matrix.rows() * matrix.columns()];
         matrix.readRows(0, matrix.rows(), values);
         return values;

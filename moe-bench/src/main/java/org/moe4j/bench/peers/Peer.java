@@ -20,9 +20,10 @@ public interface Peer {
      * Builds the layer: softmax over all experts, the K largest, no renormalisation, SwiGLU experts without biases, in float32.
      *
      * @param layer weights
+     * @param pass what a call shall do
      * @param threads at least 1
      * @return the layer in this library
-     * @throws Exception what the library throws; a message with "expected" for a layer that it cannot hold
+     * @throws Exception what the library throws; {@link PeersRun.Unfit} for a layer that it cannot hold or a pass that it does not have
      */
-    Contender open(SampleLayer layer, int threads) throws Exception;
+    Contender open(SampleLayer layer, Pass pass, int threads) throws Exception;
 }

@@ -9,7 +9,7 @@ import org.moe4j.bench.support.Table;
 
 /** The measurements as text. */
 public final class PeersPage {
-    private static final int WORDS = 3;
+    private static final int WORDS = 4;
 
     private PeersPage() {}
 
@@ -39,6 +39,7 @@ public final class PeersPage {
                         row.peer(),
                         row.backend(),
                         row.dtype(),
+                        result.pass().text(),
                         Integer.toString(row.tokens()),
                         number.apply(row.ours().minimum()),
                         number.apply(row.ours().median()),
@@ -52,6 +53,7 @@ public final class PeersPage {
                         "peer",
                         "backend",
                         "dtype",
+                        "pass",
                         "tokens",
                         "ours_min_ms",
                         "ours_ms",
@@ -78,7 +80,7 @@ public final class PeersPage {
     public static String legend(PeersResult result) {
         String notes =
                 result.notes().stream().map(note -> "\nLeft out: " + note).collect(Collectors.joining());
-        return "Layer: " + result.size() + ", random routing; " + result.threads()
+        return "Layer: " + result.size() + ", random routing; " + result.pass().text() + "; " + result.threads()
                 + " threads each. Milliseconds: median of a call, and the shortest (min). ratio = peer_ms / ours_ms; above 1 we"
                 + " are faster.\nPeers: " + String.join(", ", result.libraries()) + ". Java "
                 + System.getProperty("java.version") + "." + notes;

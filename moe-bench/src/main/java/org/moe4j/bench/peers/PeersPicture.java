@@ -30,8 +30,8 @@ public final class PeersPicture {
                 result.rows().stream().map(PeersPicture::backend).distinct().toList();
         return new LineFigure(
                 "How many times as long does a peer take?",
-                result.size() + "; " + result.threads() + " threads each; the same weights and tokens, called in turn. "
-                        + String.join(", ", result.libraries()) + ".",
+                result.size() + "; " + result.pass().text() + "; " + result.threads()
+                        + " threads each, called in turn. " + String.join(", ", result.libraries()) + ".",
                 backends,
                 "Lines: ratio of medians. Bands reach to the ratio of the shortest times.",
                 peers.stream().map(peer -> panel(result, peer, backends)).toList());

@@ -6,16 +6,19 @@ import java.util.List;
  * What was measured.
  *
  * @param size of the layer
+ * @param pass what a call does
  * @param threads of every implementation
  * @param libraries names and versions of the peers
  * @param rows one for each number of tokens, peer and backend
  * @param notes what was left out, and why
  */
-public record PeersResult(LayerSize size, int threads, List<String> libraries, List<Row> rows, List<String> notes) {
+public record PeersResult(
+        LayerSize size, Pass pass, int threads, List<String> libraries, List<Row> rows, List<String> notes) {
     /**
      * Copies the lists.
      *
      * @param size of the layer
+     * @param pass what a call does
      * @param threads of every implementation
      * @param libraries names and versions of the peers
      * @param rows one for each number of tokens, peer and backend

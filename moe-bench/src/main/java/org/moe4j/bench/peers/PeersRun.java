@@ -8,10 +8,12 @@ import java.util.List;
  * Measures our backends beside peers, pair by pair, so that the memory holds two layers at a time.
  *
  * @param size of the layer
+ * @param pass what a call does
+ * @param backends ours, at least one
  * @param tokens of a call, one measurement for each
  * @param threads of every implementation
  */
-public record PeersRun(LayerSize size, List<Integer> tokens, int threads) {
+public record PeersRun(LayerSize size, Pass pass, List<OwnBackend> backends, List<Integer> tokens, int threads) {
     private static final long SEED = 1;
 
     /** Seconds until all is compiled; seconds and turns of measuring; enough of a pause for threads that spin to go to sleep. */
@@ -21,10 +23,16 @@ public record PeersRun(LayerSize size, List<Integer> tokens, int threads) {
      * Copies and checks.
      *
      * @param size of the layer
+     * @param pass what a call does
+     * @param backends ours, at least one
      * @param tokens of a call, one measurement for each
      * @param threads of every implementation
      */
     public PeersRun {
+        backends = List.copyOf(backends);
+        if (backends.isEmpty()) {
+            throw new IllegalArgumentException("backends: expected at least one but was none");
+        }
         tokens = List.copyOf(tokens);
         if (tokens.isEmpty() || tokens.stream().anyMatch(count -> count < 1)) {
             throw new IllegalArgumentException("tokens: expected numbers of at least 1 but was " + tokens);
@@ -38,7 +46,7 @@ public record PeersRun(LayerSize size, List<Integer> tokens, int threads) {
      * @return steps of the progress
      */
     public int measurements(List<Peer> peers) {
-        return peers.size() * OwnBackend.values().length * tokens.size();
+        return peers.size() * backends.size() * tokens.size();
     }
 
     /**
@@ -58,8 +66,8 @@ public record PeersRun(LayerSize size, List<Integer> tokens, int threads) {
         List<PeersResult.Row> rows = new ArrayList<>();
         List<String> notes = new ArrayList<>();
         for (Peer peer : peers) {
-            try (Contender theirs = peer.open(layer, threads)) {
-                for (OwnBackend backend : OwnBackend.values()) {
+            try (Contender theirs = peer.open(layer, pass, threads)) {
+                for (OwnBackend backend : backends) {
                     if (backend.isAvailable()) {
                         rows.addAll(measure(layer, peer, theirs, backend, alternation, step));
                     } else {
@@ -72,14 +80,14 @@ public record PeersRun(LayerSize size, List<Integer> tokens, int threads) {
         }
         List<String> libraries = peers.stream().map(Peer::library).distinct().toList();
         return new PeersResult(
-                size, threads, libraries, rows, notes.stream().distinct().toList());
+                size, pass, threads, libraries, rows, notes.stream().distinct().toList());
     }
 
     private List<PeersResult.Row> measure(
             SampleLayer layer, Peer peer, Contender theirs, OwnBackend backend, Alternation alternation, Runnable step)
             throws Exception {
         List<PeersResult.Row> rows = new ArrayList<>();
-        try (Contender ours = OwnLayer.of(layer, backend.backend(threads))) {
+        try (Contender ours = OwnLayer.of(layer, pass, backend.backend(threads))) {
             for (int count : tokens) {
                 float[] values = layer.tokens(count);
                 try (Contender.Calls own = ours.bind(values, count);
@@ -106,9 +114,13 @@ public record PeersRun(LayerSize size, List<Integer> tokens, int threads) {
         int d = size.hiddenSize();
         float[] last = Arrays.copyOfRange(result, (count - 1) * d, count * d);
         Agreement.require("ours", "plain loops", last, Agreement.definition(layer, tokens, count - 1), tolerance);
+        if (pass == Pass.FORWARD_AND_BACKWARD) {
+            int expert = Agreement.firstChoice(layer, tokens, count - 1);
+            Agreement.require(peer.name(), theirs.gradients(expert), ours.gradients(expert), tolerance);
+        }
     }
 
-    /** A layer that a peer cannot hold; the others are measured all the same. */
+    /** A layer that a peer cannot hold, or a pass that it does not have; the others are measured all the same. */
     public static final class Unfit extends Exception {
         private static final long serialVersionUID = 1;
 

@@ -116,6 +116,18 @@ public final class SampleLayer {
         return tokens;
     }
 
+    /**
+     * A gradient of the output, of unit variance.
+     *
+     * @param count T
+     * @return (T×D), row-major
+     */
+    public float[] outputGradient(int count) {
+        float[] gradient = new float[Math.multiplyExact(count, size.hiddenSize())];
+        fill(new SplittableRandom(mixed(-2)), gradient, 0, gradient.length, Math.sqrt(3));
+        return gradient;
+    }
+
     private double gap(float[] router, float[] tokens, int from) {
         int d = size.hiddenSize();
         int experts = size.experts();

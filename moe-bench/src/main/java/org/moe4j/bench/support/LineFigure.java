@@ -142,7 +142,7 @@ public record LineFigure(String title, String subtitle, List<String> series, Str
      * A line across a panel.
      *
      * @param y its height
-     * @param label below it, at its right end
+     * @param label at its right end, below it unless the axis is there
      */
     public record Reference(double y, String label) {}
 

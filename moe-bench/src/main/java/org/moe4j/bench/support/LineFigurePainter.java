@@ -29,6 +29,11 @@ final class LineFigurePainter {
 
     private static final int NAME_HEIGHT = 20;
 
+    /** Of the label of a line across a panel: below it, or above it where the ticks would be in its way. */
+    private static final int LABEL_HEIGHT = 16;
+
+    private static final int LABEL_GAP = 6;
+
     private static final int BAND_OPACITY = 48;
     private static final BasicStroke LINE = new BasicStroke(2, BasicStroke.CAP_ROUND, BasicStroke.JOIN_ROUND);
 
@@ -78,7 +83,8 @@ final class LineFigurePainter {
         panel.references().forEach(reference -> {
             double y = plot.y(reference.y());
             pen.line(plot.left(), y, plot.right(), y, Pen.INK, Pen.DASHED);
-            pen.text(reference.label(), plot.right(), y + 16, Pen.SMALL, Pen.INK, 1);
+            double baseline = y + LABEL_HEIGHT > plot.bottom() ? y - LABEL_GAP : y + LABEL_HEIGHT;
+            pen.text(reference.label(), plot.right(), baseline, Pen.SMALL, Pen.INK, 1);
         });
         for (int i = 0; i < panel.lines().size(); i++) {
             Path2D path = new Path2D.Double();

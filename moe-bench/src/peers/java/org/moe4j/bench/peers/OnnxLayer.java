@@ -6,6 +6,7 @@ import ai.onnxruntime.OrtEnvironment;
 import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtLoggingLevel;
 import ai.onnxruntime.OrtSession;
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
@@ -18,46 +19,55 @@ import org.moe4j.bench.peers.SampleLayer.Part;
 
 /** A session with the layer's weights. */
 final class OnnxLayer implements Contender {
+    private static final long BYTES_OF_BUFFER = Integer.MAX_VALUE;
+
     private final OrtEnvironment environment;
     private final LayerSize size;
     private final List<AutoCloseable> open = new ArrayList<>();
     private OrtSession session;
 
-    OnnxLayer(OrtEnvironment environment, SampleLayer layer, OnnxOrder order, int threads) throws OrtException {
+    OnnxLayer(OrtEnvironment environment, SampleLayer layer, OnnxOrder order, int threads)
+            throws OrtException, IOException {
         this.environment = environment;
         this.size = layer.size();
         try (OrtSession.SessionOptions options = new OrtSession.SessionOptions()) {
             options.setIntraOpNumThreads(threads);
             options.setInterOpNumThreads(1);
             options.setSessionLogLevel(OrtLoggingLevel.ORT_LOGGING_LEVEL_ERROR);
-            options.addExternalInitializers(weights(layer, order));
-            session = environment.createSession(OnnxModel.bytes(size, order), options);
-        } catch (OrtException e) {
+            session = session(layer, order, options);
+        } catch (OrtException | IOException e) {
             closeAll();
             throw e;
         }
+    }
+
+    private OrtSession session(SampleLayer layer, OnnxOrder order, OrtSession.SessionOptions options)
+            throws OrtException, IOException {
+        if (innerNumbers() * Float.BYTES <= BYTES_OF_BUFFER) {
+            options.addExternalInitializers(weights(layer, order));
+            return environment.createSession(OnnxModel.bytes(size, order), options);
+        }
+        OnnxFiles files = OnnxFiles.write(layer, order);
+        open.add(files);
+        return environment.createSession(files.model(), options);
+    }
+
+    private long innerNumbers() {
+        return 2L * size.experts() * size.intermediateSize() * size.hiddenSize();
     }
 
     private Map<String, OnnxTensorLike> weights(SampleLayer layer, OnnxOrder order) throws OrtException {
         int d = size.hiddenSize();
         int f = size.intermediateSize();
         int experts = size.experts();
-        FloatBuffer inner = buffer(2L * experts * f * d);
+        FloatBuffer inner = buffer(innerNumbers());
         FloatBuffer down = buffer((long) experts * d * f);
         for (int e = 0; e < experts; e++) {
-            float[] gate = layer.weights(Part.GATE, e);
-            float[] up = layer.weights(Part.UP, e);
-            for (int row = 0; row < f; row++) {
-                inner.put((2 * e * f + order.gateRow(row, f)) * d, gate, row * d, d);
-                inner.put((2 * e * f + order.upRow(row, f)) * d, up, row * d, d);
-            }
+            inner.put(2 * e * f * d, order.joined(layer, e));
             down.put(e * d * f, layer.weights(Part.DOWN, e));
         }
         FloatBuffer router = buffer((long) d * experts);
-        float[] values = layer.router();
-        for (int i = 0; i < values.length; i++) {
-            router.put(i % d * experts + i / d, values[i]);
-        }
+        router.put(0, OnnxOrder.turned(layer.router(), d));
         Map<String, OnnxTensorLike> weights = new HashMap<>();
         weights.put(OnnxModel.ROUTER, tensor(router, d, experts));
         weights.put(OnnxModel.INNER, tensor(inner, experts, 2L * f, d));

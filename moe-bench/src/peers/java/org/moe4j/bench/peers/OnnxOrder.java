@@ -1,5 +1,7 @@
 package org.moe4j.bench.peers;
 
+import org.moe4j.bench.peers.SampleLayer.Part;
+
 /**
  * Where the operator expects the rows of gate and up in its one matrix; that has changed between versions, so it is found out by trying.
  *
@@ -10,14 +12,28 @@ record OnnxOrder(int fusion, boolean gateFirst) {
     static final int IN_TURN = 1;
     static final int IN_BLOCKS = 2;
 
-    /** Row of the fused matrix in which a row of gate stands. */
-    int gateRow(int row, int intermediateSize) {
-        return place(row, intermediateSize, gateFirst);
+    /** The matrix (2F×D) of one expert. */
+    float[] joined(SampleLayer layer, int expert) {
+        int d = layer.size().hiddenSize();
+        int f = layer.size().intermediateSize();
+        float[] gate = layer.weights(Part.GATE, expert);
+        float[] up = layer.weights(Part.UP, expert);
+        float[] both = new float[gate.length + up.length];
+        for (int row = 0; row < f; row++) {
+            System.arraycopy(gate, row * d, both, place(row, f, gateFirst) * d, d);
+            System.arraycopy(up, row * d, both, place(row, f, !gateFirst) * d, d);
+        }
+        return both;
     }
 
-    /** Row of the fused matrix in which a row of up stands. */
-    int upRow(int row, int intermediateSize) {
-        return place(row, intermediateSize, !gateFirst);
+    /** The router's matrix (E×D) as (D×E). */
+    static float[] turned(float[] router, int hiddenSize) {
+        int experts = router.length / hiddenSize;
+        float[] turned = new float[router.length];
+        for (int i = 0; i < router.length; i++) {
+            turned[i % hiddenSize * experts + i / hiddenSize] = router[i];
+        }
+        return turned;
     }
 
     private int place(int row, int intermediateSize, boolean first) {

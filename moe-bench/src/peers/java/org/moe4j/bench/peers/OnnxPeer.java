@@ -1,7 +1,6 @@
 package org.moe4j.bench.peers;
 
 import ai.onnxruntime.OrtEnvironment;
-import ai.onnxruntime.OrtException;
 import ai.onnxruntime.OrtLoggingLevel;
 import java.util.List;
 
@@ -10,7 +9,6 @@ public final class OnnxPeer implements Peer {
     /** A layer small enough to be tried in every order. */
     private static final LayerSize SMALL = new LayerSize(32, 16, 4, 2);
 
-    private static final long BYTES_OF_BUFFER = Integer.MAX_VALUE;
     private static final int TOKENS = 3;
 
     private static final List<OnnxOrder> ORDERS = List.of(
@@ -36,12 +34,9 @@ public final class OnnxPeer implements Peer {
     }
 
     @Override
-    public Contender open(SampleLayer layer, int threads) throws OrtException, PeersRun.Unfit {
-        LayerSize size = layer.size();
-        long bytes = 2L * Float.BYTES * size.experts() * size.intermediateSize() * size.hiddenSize();
-        if (bytes > BYTES_OF_BUFFER) {
-            throw new PeersRun.Unfit("expected at most " + BYTES_OF_BUFFER + " bytes of gate and up together but was "
-                    + bytes + " (a Java buffer holds no more)");
+    public Contender open(SampleLayer layer, Pass pass, int threads) throws Exception {
+        if (pass != Pass.FORWARD) {
+            throw new PeersRun.Unfit("expected gradients but its package for inference has none");
         }
         return new OnnxLayer(environment, layer, order(threads), threads);
     }

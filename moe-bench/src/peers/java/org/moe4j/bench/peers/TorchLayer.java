@@ -14,7 +14,7 @@ import org.moe4j.bench.peers.SampleLayer.Part;
 
 /** The script with the layer's weights in PyTorch's memory. */
 final class TorchLayer implements Contender {
-    private static final String ENGINE = "PyTorch";
+    static final String ENGINE = "PyTorch";
     private static final String LAYER = "layer";
 
     /** The brackets tell DJL to make one list of all arrays of this name. */
@@ -24,14 +24,18 @@ final class TorchLayer implements Contender {
     private final Block block;
     private final ParameterStore parameters;
     private final NDList weights = new NDList();
+    private final SampleLayer layer;
+    private final Pass pass;
 
-    TorchLayer(SampleLayer layer) throws Exception {
+    TorchLayer(SampleLayer layer, Pass pass) throws Exception {
+        this.layer = layer;
+        this.pass = pass;
         model = Model.newInstance(LAYER, ENGINE);
         try {
             load(layer.size());
             block = model.getBlock();
             parameters = new ParameterStore(model.getNDManager(), false);
-            fill(layer);
+            fill();
         } catch (Exception e) {
             model.close();
             throw e;
@@ -54,7 +58,7 @@ final class TorchLayer implements Contender {
         Files.deleteIfExists(folder);
     }
 
-    private void fill(SampleLayer layer) {
+    private void fill() {
         NDManager manager = model.getNDManager();
         int d = layer.size().hiddenSize();
         int f = layer.size().intermediateSize();
@@ -64,6 +68,7 @@ final class TorchLayer implements Contender {
             weights.add(expert(manager.create(layer.weights(Part.UP, e), new Shape(f, d))));
             weights.add(expert(manager.create(layer.weights(Part.DOWN, e), new Shape(d, f))));
         }
+        weights.forEach(weight -> weight.setRequiresGradient(pass == Pass.FORWARD_AND_BACKWARD));
     }
 
     private static NDArray expert(NDArray matrix) {
@@ -73,7 +78,11 @@ final class TorchLayer implements Contender {
 
     @Override
     public Calls bind(float[] tokens, int count) {
-        return new Run(tokens, count);
+        return switch (pass) {
+            case FORWARD -> new Run(tokens, count);
+            case FORWARD_AND_BACKWARD ->
+                new TorchGradients(block, weights, model.getNDManager(), tokens, layer.outputGradient(count));
+        };
     }
 
     @Override

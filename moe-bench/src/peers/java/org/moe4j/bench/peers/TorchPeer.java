@@ -16,6 +16,7 @@ public final class TorchPeer implements Peer {
         settings.put("ai.djl.offline", "true");
         settings.put("DJL_CACHE_DIR", Path.of(System.getProperty("moe.home", ""), "moe-bench/target/peers/djl").toString());
         settings.put("ai.djl.pytorch.num_interop_threads", "1");
+        settings.put("ai.djl.pytorch.graph_optimizer", "false"); // the same speed forward, and 10 to 30 % faster with a backward
         settings.forEach((key, value) -> System.setProperty(key, System.getProperty(key, value)));
     }
 
@@ -30,8 +31,8 @@ public final class TorchPeer implements Peer {
     }
 
     @Override
-    public Contender open(SampleLayer layer, int threads) throws Exception {
+    public Contender open(SampleLayer layer, Pass pass, int threads) throws Exception {
         System.setProperty("ai.djl.pytorch.num_threads", Integer.toString(threads));
-        return new TorchLayer(layer);
+        return new TorchLayer(layer, pass);
     }
 }

@@ -12,6 +12,7 @@ import org.moe4j.bench.limits.LimitsResult.Gemm;
 import org.moe4j.bench.limits.LimitsResult.LayerTime;
 import org.moe4j.bench.limits.LimitsResult.Machine;
 import org.moe4j.bench.support.FigureFiles;
+import org.moe4j.bench.support.LineFigure.Point;
 
 /** On a machine of 50 GB/s and 400 GFLOP/s, whose ridge is 8 operations a byte. */
 class LimitsPageTest {
@@ -62,7 +63,8 @@ class LimitsPageTest {
 
     @Test
     void theRoofBendsAtTheRidge() throws IOException {
-        List<List<Double>> roof = LimitsPicture.of(RESULT).panels().get(0).lines().get(0).stream()
+        List<List<Point>> lines = LimitsPicture.of(RESULT).panels().get(0).lines();
+        List<List<Double>> roof = lines.get(lines.size() - 1).stream()
                 .map(point -> List.of(point.x(), point.y()))
                 .toList();
         assertThat(roof)

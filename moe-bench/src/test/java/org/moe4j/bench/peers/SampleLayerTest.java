@@ -50,6 +50,8 @@ final class SampleLayerTest {
     @Test
     void sizesAreNumbersOrThoseOfAPreset() {
         assertThat(LayerSize.parse("2048, 1024,64,8")).isEqualTo(LayerSize.parse("olmoe-1b-7b"));
+        assertThat(LayerSize.parse("mixtral-8x7b")).isEqualTo(new LayerSize(4096, 14336, 8, 2)); // 5.6 GB
+        assertThat(LayerSize.parse("deepseek-v3")).isEqualTo(new LayerSize(1792, 512, 256, 8)); // of 7168 and 2048
         assertThat(LayerSize.parse("4,3,2,2")).isEqualTo(new LayerSize(4, 3, 2, 2));
         for (String wrong : new String[] {"1,2,3", "1,2,3,4,5", "a,1,1,1", "4,3,2,3", "0,1,1,1"}) {
             assertThatThrownBy(() -> LayerSize.parse(wrong))

@@ -1,4 +1,4 @@
-package org.moe4j.bench.jmh;
+package org.moe4j.bench.jmh.loading;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;

@@ -1,4 +1,4 @@
-package org.moe4j.bench.jmh;
+package org.moe4j.bench.jmh.loading;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
