@@ -99,7 +99,7 @@ final class PeersCommand implements Callable<Integer> {
         PeersRun run = new PeersRun(
                 layer,
                 gradients ? Pass.FORWARD_AND_BACKWARD : Pass.FORWARD,
-                backends.stream().map(OwnBackend::named).distinct().toList(),
+                backends.stream().map(this::backend).distinct().toList(),
                 tokens.stream().sorted().distinct().toList(),
                 threads);
         List<Peer> peers = peers();
@@ -111,6 +111,14 @@ final class PeersCommand implements Callable<Integer> {
         }
         print(result, write(folder, result));
         return 0;
+    }
+
+    private OwnBackend backend(String name) {
+        try {
+            return OwnBackend.named(name);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--" + e.getMessage(), e);
+        }
     }
 
     private List<Peer> peers() {

@@ -112,6 +112,13 @@ final class MoeTest {
                 "--param",
                 "preset=a,,b");
         wrongUsage("moe: --out: expected a folder but was empty", "moe bench limits", "bench", "limits", "--out", "");
+        wrongUsage(
+                "moe: --backend: expected vector, vector-bf16 or nd4j but was cuda",
+                "moe bench peers",
+                "bench",
+                "peers",
+                "--backend",
+                "nd4j,cuda");
     }
 
     private static void wrongUsage(String line, String command, String... arguments) {
