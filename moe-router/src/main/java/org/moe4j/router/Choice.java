@@ -35,12 +35,12 @@ record Choice(Routing weighed, Routing routing) {
     }
 
     /** The routing of T tokens by the logits in a matrix. */
-    static Routing routing(RouterConfig config, Optional<SelectionBias> bias, Matrix logits, RoutingContext context) {
+    static Routing routing(TokenChoice.Room room, Matrix logits, RoutingContext context) {
         boolean oneByOne =
-                !config.selection().wholeBatch() && context.noiseSeed().isEmpty();
+                !room.config().selection().wholeBatch() && context.noiseSeed().isEmpty();
         return oneByOne
-                ? TokenChoice.routing(config, bias, logits)
-                : of(config, bias, LogitRows.of(logits), context).routing();
+                ? room.routing(logits)
+                : of(room.config(), room.bias(), LogitRows.of(logits), context).routing();
     }
 
     /** Gradients of the weights of all weighed experts: those that a token does not go to have none. */

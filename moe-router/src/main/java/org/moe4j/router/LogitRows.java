@@ -126,6 +126,13 @@ final class LogitRows {
     }
 
     private static boolean areFinite(float[] logits) {
+        if (logits.length < CHECKED_AT_ONCE) {
+            float zero = 0;
+            for (float logit : logits) {
+                zero += logit * 0;
+            }
+            return zero == 0;
+        }
         float[] block = new float[Math.min(CHECKED_AT_ONCE, logits.length)];
         float[] zeros = new float[block.length];
         for (int from = 0; from < logits.length; from += block.length) {

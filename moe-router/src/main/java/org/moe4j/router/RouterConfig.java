@@ -150,7 +150,7 @@ public record RouterConfig(
     public Routing routing(Matrix logits) {
         requireNoBias();
         Require.count("logits", logits.columns(), experts, "columns (experts)");
-        return Choice.routing(this, Optional.empty(), logits, RoutingContext.plain());
+        return Choice.routing(new TokenChoice.Room(this, Optional.empty()), logits, RoutingContext.plain());
     }
 
     /**
@@ -164,7 +164,7 @@ public record RouterConfig(
     public Routing routing(Matrix logits, SelectionBias bias) {
         requireBias(bias);
         Require.count("logits", logits.columns(), experts, "columns (experts)");
-        return Choice.routing(this, Optional.of(bias), logits, RoutingContext.plain());
+        return Choice.routing(new TokenChoice.Room(this, Optional.of(bias)), logits, RoutingContext.plain());
     }
 
     /**

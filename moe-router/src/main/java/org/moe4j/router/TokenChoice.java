@@ -1,6 +1,8 @@
 package org.moe4j.router;
 
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
@@ -15,6 +17,7 @@ final class TokenChoice {
     private final double[] scores;
     private final double[] choiceScores;
     private final double[] selected;
+    private float[] copied = new float[0];
     private final TopK best;
     private final Optional<GroupLimit> groups;
     private final Optional<SigmoidSelection> sigmoids;
@@ -42,19 +45,48 @@ final class TokenChoice {
         return slots.routing(config);
     }
 
-    /** The routing of T tokens by the logits in a matrix, of which no more than a part is copied at a time if it is in single precision. */
-    static Routing routing(RouterConfig config, Optional<SelectionBias> bias, Matrix logits) {
-        if (!LogitRows.isSingle(logits)) {
-            return routing(config, bias, LogitRows.of(logits));
-        }
-        TokenChoice choice = new TokenChoice(config, bias);
+    private Routing routing(Matrix logits) {
         Slots slots = new Slots(config, logits.rows());
         int part = Math.min(logits.rows(), Math.max(1, COPIED_AT_ONCE / config.experts()));
-        float[] room = new float[part * config.experts()]; // for one part after the other
+        if (copied.length != part * config.experts()) {
+            copied = new float[part * config.experts()];
+        }
         for (int from = 0; from < logits.rows(); from += part) {
-            slots.fill(choice, LogitRows.part(logits, from, Math.min(logits.rows(), from + part), room), from);
+            slots.fill(this, LogitRows.part(logits, from, Math.min(logits.rows(), from + part), copied), from);
         }
         return slots.routing(config);
+    }
+
+    /** Room for calls one after another; a call that finds it taken by another thread makes its own. Safe for use by several threads. */
+    static final class Room {
+        private final RouterConfig config;
+        private final Optional<SelectionBias> bias;
+        private final AtomicReference<@Nullable TokenChoice> spare = new AtomicReference<>();
+
+        Room(RouterConfig config, Optional<SelectionBias> bias) {
+            this.config = config;
+            this.bias = bias;
+        }
+
+        RouterConfig config() {
+            return config;
+        }
+
+        Optional<SelectionBias> bias() {
+            return bias;
+        }
+
+        /** The routing of T tokens by the logits in a matrix, of which no more than a part is copied at a time if it is in single precision. */
+        Routing routing(Matrix logits) {
+            if (!LogitRows.isSingle(logits)) {
+                return TokenChoice.routing(config, bias, LogitRows.of(logits));
+            }
+            TokenChoice free = spare.getAndSet(null);
+            TokenChoice choice = free == null ? new TokenChoice(config, bias) : free;
+            Routing routing = choice.routing(logits);
+            spare.set(choice);
+            return routing;
+        }
     }
 
     /** What is being written: the experts and weights of all tokens. */

@@ -26,6 +26,7 @@ public final class TopKRouter implements Router {
     private final Optional<SelectionBias> selectionBias;
     private final Optional<RouterNoise> noise;
     private final List<RouterLoss> losses;
+    private final TokenChoice.Room room;
 
     private TopKRouter(
             RouterConfig config,
@@ -38,6 +39,7 @@ public final class TopKRouter implements Router {
         this.selectionBias = selectionBias;
         this.noise = noise;
         this.losses = losses;
+        room = new TokenChoice.Room(config, selectionBias);
     }
 
     /** A router without noise or losses, whose selection bias starts at zero. */
@@ -238,7 +240,7 @@ public final class TopKRouter implements Router {
             return Choice.of(config, selectionBias, logits.logits(), context).routing();
         }
         try (Matrix logits = RouterLogits.product(tokens, weights.weight())) {
-            return Choice.routing(config, selectionBias, logits, context);
+            return Choice.routing(room, logits, context);
         }
     }
 

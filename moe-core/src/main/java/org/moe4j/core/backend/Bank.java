@@ -28,6 +28,36 @@ public interface Bank extends AutoCloseable {
     Matrix apply(Matrix tokens, int[] rows, RowGroups groups);
 
     /**
+     * Runs the bank, keeps nothing, and writes weighted sums of its rows: {@code output[at + t] = Σ_j scales_tj · y[sums_tj]}. The bits
+     * are those of {@link #apply}, {@link Backend#sumRows} and {@link Backend#accumulate} one after another, which is what the default
+     * does; a bank that can do without the matrices between them says so here.
+     *
+     * @param tokens (T×D)
+     * @param rows N indices into the rows of tokens, group after group
+     * @param groups N rows in E groups
+     * @param sums indices into the N rows, or −1 for nothing, {@code perSum} for each row of the output
+     * @param scales as many factors
+     * @param perSum terms of each sum, at least 1
+     * @param output a {@link Backend#buffer} (M×D); it may be the tokens
+     * @param at its first row that is written
+     */
+    default void applySummed(
+            Matrix tokens,
+            int[] rows,
+            RowGroups groups,
+            int[] sums,
+            double[] scales,
+            int perSum,
+            Matrix output,
+            int at) {
+        Backend backend = output.backend();
+        try (Matrix y = apply(tokens, rows, groups);
+                Matrix summed = backend.sumRows(y, sums, scales, perSum)) {
+            backend.accumulate(0, output, at, summed);
+        }
+    }
+
+    /**
      * Weights of one expert, in the layout of checkpoints.
      *
      * @param part one of the bank's parts

@@ -164,6 +164,26 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
     }
 
     /**
+     * The check of what {@link Bank#applySummed} has beside a run.
+     *
+     * @param backend the backend asked
+     * @param summed N
+     * @param sums indices into the N rows, or −1
+     * @param scales as many factors
+     * @param perSum terms of each sum
+     * @param output a buffer
+     * @param at its first row that is written
+     * @return how many sums
+     */
+    public int requireSums(
+            Backend backend, int summed, int[] sums, double[] scales, int perSum, Matrix output, int at) {
+        int count = KernelChecks.sums(summed, sums, scales, perSum);
+        KernelChecks.owner("buffer", output, backend);
+        KernelChecks.written(output, at, count, hiddenSize());
+        return count;
+    }
+
+    /**
      * The check of {@link BankPass#backward(Matrix, Map)}: buffers of the weights' shapes, each under one name.
      *
      * @param backend the backend asked

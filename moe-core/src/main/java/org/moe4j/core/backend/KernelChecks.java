@@ -133,12 +133,16 @@ public final class KernelChecks {
      */
     public static int sumRows(Backend backend, Matrix a, int[] rows, double[] scales, int perRow) {
         owner("a", a, backend);
+        return sums(a.rows(), rows, scales, perRow);
+    }
+
+    static int sums(int summed, int[] rows, double[] scales, int perRow) {
         Require.atLeast("perRow", perRow, 1);
         Require.count("scales", scales.length, rows.length, "factors (one per index)");
         if (rows.length % perRow != 0) {
             throw Require.expected("rows", "a multiple of perRow (" + perRow + ") indices", rows.length);
         }
-        indices("rows", rows, -1, a.rows());
+        indices("rows", rows, -1, summed);
         return rows.length / perRow;
     }
 
@@ -203,13 +207,15 @@ public final class KernelChecks {
     public static void accumulate(Backend backend, Matrix buffer, int fromRow, Matrix a) {
         owner("buffer", buffer, backend);
         owner("a", a, backend);
-        Require.count("a", a.columns(), buffer.columns(), "columns (columns of the buffer)");
+        written(buffer, fromRow, a.rows(), a.columns());
+    }
+
+    static void written(Matrix buffer, int fromRow, int rows, int columns) {
+        Require.count("a", columns, buffer.columns(), "columns (columns of the buffer)");
         Require.atLeast("fromRow", fromRow, 0);
-        if (fromRow > buffer.rows() - a.rows()) {
+        if (fromRow > buffer.rows() - rows) {
             throw Require.expected(
-                    "fromRow",
-                    "at most " + (buffer.rows() - a.rows()) + " (rows of the buffer less rows of a)",
-                    fromRow);
+                    "fromRow", "at most " + (buffer.rows() - rows) + " (rows of the buffer less rows of a)", fromRow);
         }
         writable("buffer", buffer);
     }

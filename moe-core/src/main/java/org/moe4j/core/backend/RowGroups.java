@@ -41,7 +41,7 @@ public final class RowGroups {
      * @return one group
      */
     public static RowGroups single(int rows) {
-        return ofSizes(rows);
+        return new RowGroups(new int[] {0, Require.atLeast("rows", rows, 0)});
     }
 
     /**

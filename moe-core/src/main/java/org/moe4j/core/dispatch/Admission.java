@@ -120,7 +120,7 @@ public final class Admission {
      * @return 0 unless no expert took it and {@link UnservedTokens} pass through
      */
     public double passed(int token) {
-        if (unserved == UnservedTokens.ZERO || isServed(token)) {
+        if (!mayPass() || isServed(token)) {
             return 0;
         }
         double sum = 0;
@@ -128,6 +128,11 @@ public final class Admission {
             sum += routing.weight(token, rank);
         }
         return unserved == UnservedTokens.PASSED ? 1 : sum;
+    }
+
+    /** Whether there may be tokens that pass. */
+    boolean mayPass() {
+        return unserved != UnservedTokens.ZERO;
     }
 
     private boolean isServed(int token) {

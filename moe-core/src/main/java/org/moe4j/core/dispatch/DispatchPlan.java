@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Bank;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.internal.Require;
@@ -46,8 +47,10 @@ public final class DispatchPlan {
         rowTokens = new int[groups.rows()];
         rowSlots = new int[groups.rows()];
         dropped = routing.slotsBefore(endToken) - routing.slotsBefore(firstToken) - groups.rows();
-        int[] next = new int[kept.length];
-        Arrays.setAll(next, groups::from);
+        int[] next = kept; // counted, they are not needed any more
+        for (int g = 0; g < next.length; g++) {
+            next[g] = groups.from(g);
+        }
         for (int t = firstToken; t < endToken; t++) {
             for (int rank = 0; rank < routing.count(t); rank++) {
                 if (!admission.isDropped(t, rank)) {
@@ -181,6 +184,31 @@ public final class DispatchPlan {
     }
 
     /**
+     * Runs a bank on the rows of the plan and writes what {@link #combine} gives of them, in one.
+     *
+     * @param bank E experts
+     * @param tokens (T×D), all tokens of the routing
+     * @param output a buffer (M×D); it may be the tokens
+     * @param at its first row that is written: that of the first token of the plan
+     */
+    public void applySummed(Bank bank, Matrix tokens, Matrix output, int at) {
+        bank.applySummed(tokens, rowTokens, groups, tokenRows, tokenWeights, perToken, output, at);
+    }
+
+    /**
+     * Whether some tokens of the plan pass their experts by, so that {@link #addPassed} adds something.
+     *
+     * @return false wherever unserved tokens give zeros
+     */
+    public boolean passes() {
+        boolean any = false;
+        for (int t = firstToken; admission.mayPass() && t < firstToken + tokenRows.length / perToken; t++) {
+            any |= admission.passed(t) != 0;
+        }
+        return any;
+    }
+
+    /**
      * Adjoint of {@link #combine} in both of its arguments.
      *
      * @param expertOutputs (N×D), as given forward
@@ -223,16 +251,14 @@ public final class DispatchPlan {
         int count = tokenRows.length / perToken;
         Require.count("routed", routed.rows(), count, "rows (tokens of the plan)");
         Require.count("tokens", tokens.rows(), routing.tokens(), "rows (tokens of the routing)");
+        if (!passes()) {
+            return routed;
+        }
         int[] rows = new int[count];
         double[] factors = new double[count];
-        boolean any = false;
         for (int i = 0; i < count; i++) {
             factors[i] = admission.passed(firstToken + i);
             rows[i] = factors[i] == 0 ? -1 : firstToken + i;
-            any |= factors[i] != 0;
-        }
-        if (!any) {
-            return routed;
         }
         try (routed;
                 Matrix passed = tokens.backend().sumRows(tokens, rows, factors, 1)) {

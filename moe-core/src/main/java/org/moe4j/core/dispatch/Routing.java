@@ -44,7 +44,9 @@ public final class Routing {
             throw Require.expected("expertIndices", "a multiple of topK (" + topK + ") indices", expertIndices.length);
         }
         int[] offsets = new int[expertIndices.length / topK + 1];
-        Arrays.setAll(offsets, t -> t * topK);
+        for (int t = 0; t < offsets.length; t++) {
+            offsets[t] = t * topK;
+        }
         return new Routing(experts, topK, offsets, expertIndices.clone(), weights.clone());
     }
 
@@ -74,20 +76,20 @@ public final class Routing {
 
     private void check() {
         Require.count("weights", weights.length, expertIndices.length, "weights (one per expert index)");
-        int[] lastToken = new int[experts];
-        Arrays.fill(lastToken, -1);
+        long[] seen = new long[(experts + Long.SIZE - 1) / Long.SIZE]; // a bit for each expert
         for (int t = 0; t + 1 < offsets.length; t++) {
-            check(t, offsets[t], offsets[t + 1], lastToken);
+            Arrays.fill(seen, 0);
+            check(t, offsets[t], offsets[t + 1], seen);
         }
     }
 
-    private void check(int token, int from, int to, int[] lastToken) {
+    private void check(int token, int from, int to, long[] seen) {
         for (int slot = from; slot < to; slot++) {
             int expert = expertIndices[slot];
-            if (expert < 0 || expert >= lastToken.length || lastToken[expert] == token) {
+            if (expert < 0 || expert >= experts || (seen[expert / Long.SIZE] & 1L << expert) != 0) {
                 throw wrong(expert, token);
             }
-            lastToken[expert] = token;
+            seen[expert / Long.SIZE] |= 1L << expert;
         }
         double zero = 0; // stays 0 unless a weight is infinite or NaN
         for (int slot = from; slot < to; slot++) {

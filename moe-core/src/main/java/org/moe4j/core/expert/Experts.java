@@ -3,6 +3,7 @@ package org.moe4j.core.expert;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.dispatch.DispatchPlan;
 import org.moe4j.core.parameter.Parameters;
 
 /** A bank of experts run on grouped rows. It knows nothing of routers: routing arrives as data. */
@@ -41,6 +42,21 @@ public interface Experts extends AutoCloseable {
      * @return (N×D)
      */
     Matrix apply(Matrix tokens, int[] rows, RowGroups groups);
+
+    /**
+     * Runs the experts on the rows of a plan, keeps nothing, and writes the weighted sums of the plan's tokens.
+     *
+     * @param tokens (T×D), all tokens of the plan's routing
+     * @param plan which row belongs to which expert and token
+     * @param output a buffer (M×D); it may be the tokens
+     * @param at its first row that is written
+     */
+    default void applyCombined(Matrix tokens, DispatchPlan plan, Matrix output, int at) {
+        try (Matrix y = apply(tokens, plan.rows(), plan.groups());
+                Matrix combined = plan.combine(y)) {
+            backend().accumulate(0, output, at, combined);
+        }
+    }
 
     /**
      * All weights; the handles belong to the caller.

@@ -18,6 +18,7 @@ import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.dispatch.DispatchPlan;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Gradients;
@@ -169,6 +170,11 @@ public final class FeedForwardExperts implements Experts {
     @Override
     public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
         return bank.apply(tokens, rows, groups);
+    }
+
+    @Override
+    public void applyCombined(Matrix tokens, DispatchPlan plan, Matrix output, int at) {
+        plan.applySummed(bank, tokens, output, at);
     }
 
     private interface Weight {

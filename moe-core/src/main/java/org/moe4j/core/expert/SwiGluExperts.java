@@ -7,6 +7,7 @@ import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.dispatch.DispatchPlan;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
@@ -107,6 +108,11 @@ public final class SwiGluExperts implements Experts {
     @Override
     public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
         return bank.apply(tokens, rows, groups);
+    }
+
+    @Override
+    public void applyCombined(Matrix tokens, DispatchPlan plan, Matrix output, int at) {
+        bank.applyCombined(tokens, plan, output, at);
     }
 
     @Override

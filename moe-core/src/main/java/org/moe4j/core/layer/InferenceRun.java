@@ -21,16 +21,26 @@ record InferenceRun(LayerParts parts) {
             int chunk = chunk();
             for (int from = 0; from < seen.rows(); from += chunk) {
                 int to = Math.min(seen.rows(), from + chunk);
-                DispatchPlan plan = DispatchPlan.ofTokens(admission, from, to);
-                try (Matrix combined = parts.routed().apply(seen, from, to, plan);
-                        Matrix merged = merged(seen, from, to, combined)) {
-                    seen.backend().accumulate(0, output, from, merged);
-                }
+                run(seen, from, to, DispatchPlan.ofTokens(admission, from, to), output);
             }
         }
     }
 
+    private void run(Matrix seen, int from, int to, DispatchPlan plan, Matrix output) {
+        if (parts.shared().isEmpty() && parts.routed().isSum(plan)) {
+            parts.routed().experts().applyCombined(seen, plan, output, from);
+            return;
+        }
+        try (Matrix combined = parts.routed().apply(seen, from, to, plan);
+                Matrix merged = merged(seen, from, to, combined)) {
+            seen.backend().accumulate(0, output, from, merged);
+        }
+    }
+
     private Matrix seen(Matrix tokens, RoutingContext context) {
+        if (parts.jitter().isEmpty()) {
+            return tokens.share();
+        }
         try (Unfinished factors = new Unfinished()) { // closes them in any case
             return TokenJitter.seen(tokens, parts.jitterFactors(tokens, context).map(factors::add));
         }

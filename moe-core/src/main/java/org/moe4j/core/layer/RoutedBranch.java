@@ -61,6 +61,11 @@ record RoutedBranch(Experts experts, Optional<LatentProjections> latent, WeightP
         }
     }
 
+    /** Whether the routed output is nothing but the weighted sum of what the experts make of the tokens. */
+    boolean isSum(DispatchPlan plan) {
+        return latent.isEmpty() && place == WeightPlace.OUTPUT && !plan.passes();
+    }
+
     /** The output of the tokens of a plan of some of them, keeping nothing. */
     Matrix apply(Matrix tokens, int from, int to, DispatchPlan plan) {
         if (latent.isEmpty() && place == WeightPlace.OUTPUT) {

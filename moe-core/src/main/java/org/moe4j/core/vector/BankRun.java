@@ -49,22 +49,36 @@ final class BankRun<A> {
         }
     }
 
-    void run() {
-        long total = 0;
+    /** Rough nanoseconds on one thread. */
+    long cost() {
+        long cost = 0;
+        for (int g = 0; g < groups.count(); g++) {
+            cost += groups.size(g) == 0 ? 0 : Cost.expert(groups.size(g), bank.weightsOfExpert());
+        }
+        return cost;
+    }
+
+    /** With the cost. */
+    void run(long total) {
+        if (total < Workers.SMALL || workers.threads() == 1) {
+            for (int g = 0; g < groups.count(); g++) {
+                run(g, groups.from(g), groups.size(g));
+            }
+            return;
+        }
         int active = 0;
         for (int g = 0; g < groups.count(); g++) {
-            if (groups.size(g) > 0) {
-                active++;
-                total += Cost.expert(groups.size(g), bank.weightsOfExpert());
-            }
+            active += groups.size(g) > 0 ? 1 : 0;
         }
-        boolean alone = total < Workers.SMALL || workers.threads() == 1;
-        if (!alone && active < 2 * workers.threads() && groups.rows() < active * ROWS_OF_TASK) {
+        if (active < 2 * workers.threads() && groups.rows() < active * ROWS_OF_TASK) {
             inPanels(total);
             return;
         }
-        List<Task> tasks = tasks(alone ? Long.MAX_VALUE : total / ((long) workers.threads() * TASKS_OF_WORKER));
-        workers.forEach(tasks.size(), total, i -> run(tasks.get(i)));
+        List<Task> tasks = tasks(total / ((long) workers.threads() * TASKS_OF_WORKER));
+        workers.forEach(tasks.size(), total, i -> {
+            Task task = tasks.get(i);
+            run(task.expert(), task.from(), task.rows());
+        });
     }
 
     private List<Task> tasks(long most) {
@@ -84,15 +98,18 @@ final class BankRun<A> {
         return tasks;
     }
 
-    private void run(Task task) {
+    private void run(int expert, int from, int count) {
+        if (count == 0) {
+            return;
+        }
         Scratch<A> scratch = Scratch.of(bank.numbers);
-        Blocks blocks = new Blocks(task.rows());
+        Blocks blocks = new Blocks(count);
         A x = scratch.x(blocks.padded() * bank.hiddenSize);
         A hidden = scratch.hidden(blocks.padded() * bank.intermediateSize);
-        blocks.pack(bank.numbers, tokens, bank.hiddenSize, rows, task.from(), x);
-        ExpertForward<A> forward = new ExpertForward<>(bank, task.expert(), kept);
-        forward.inner(blocks, task.from(), x, 0, bank.panels(), scratch, hidden);
-        forward.down(blocks, task.from(), hidden, 0, bank.down(task.expert()).count(), scratch, y);
+        blocks.pack(bank.numbers, tokens, bank.hiddenSize, rows, from, x);
+        ExpertForward<A> forward = new ExpertForward<>(bank, expert, kept);
+        forward.inner(blocks, from, x, 0, bank.panels(), scratch, hidden);
+        forward.down(blocks, from, hidden, 0, bank.down(expert).count(), scratch, y);
     }
 
     /** Experts one after another, each by all workers. */

@@ -81,9 +81,9 @@ final class DoubleNumbers implements Numbers<double[]> {
     }
 
     @Override
-    public void widen(double[] from, int at, double[] into, int count) {
+    public void widen(double[] from, int at, double[] into, int intoAt, int count) {
         for (int i = 0; i < count; i++) {
-            into[i] = from[at + i];
+            into[intoAt + i] = from[at + i];
         }
     }
 

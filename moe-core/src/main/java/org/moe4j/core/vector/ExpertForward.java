@@ -34,26 +34,23 @@ record ExpertForward<A>(
                 int xAt = Blocks.from(b) * bank.hiddenSize;
                 bank.numbers.fill(scratch.tile, 0, width * step, 0);
                 Output.multiply(w, width, x, xAt, panel, panels, scratch.tile, 0, step, bank.numbers.panel());
-                for (int p = 0; p < panels; p++) {
-                    activate(blocks, b, firstRow, panel + p, p * bank.numbers.panel(), step, scratch, hidden);
-                }
+                activate(blocks, b, firstRow, panel, panels, step, scratch, hidden);
             }
             panel += panels;
         }
     }
 
-    /** One panel's activations. */
-    private void activate(Blocks blocks, int b, int firstRow, int panel, int at, int step, Scratch<A> s, A hidden) {
+    /** The activations of a tile, all at once: loops over the few of one panel would hardly get vector instructions. */
+    private void activate(Blocks blocks, int b, int firstRow, int panel, int panels, int step, Scratch<A> s, A hidden) {
         int columns = bank.columnsOfUp();
         int first = panel * columns;
-        int here = Math.min(columns, bank.intermediateSize - first);
+        int here = Math.min(panels * columns, bank.intermediateSize - first);
         int size = blocks.size(b);
         for (int m = 0; m < size; m++) {
-            int row = m * step + at;
             if (bank.gated()) {
-                read(s.tile, row, BankPart.GATE_BIAS, first, s.gate, m * here, here);
+                read(s.tile, m * step, BankPart.GATE_BIAS, first, s.gate, m * here, here);
             }
-            read(s.tile, row + (bank.gated() ? columns : 0), BankPart.UP_BIAS, first, s.up, m * here, here);
+            read(s.tile, m * step + (bank.gated() ? columns : 0), BankPart.UP_BIAS, first, s.up, m * here, here);
         }
         Kept<A> keep = kept;
         int rowAt = firstRow + Blocks.from(b);
@@ -73,6 +70,10 @@ record ExpertForward<A>(
         }
         int width = blocks.width(b);
         int to = Blocks.from(b) * bank.intermediateSize + first * width;
+        if (width == 1) {
+            bank.numbers.narrow(s.up, hidden, to, here);
+            return;
+        }
         for (int m = 0; m < width; m++) {
             for (int c = 0; c < here; c++) {
                 bank.numbers.set(hidden, to + c * width + m, m < size ? s.up[m * here + c] : 0);
@@ -80,11 +81,13 @@ record ExpertForward<A>(
         }
     }
 
+    /** Numbers of one row that begin in a panel and go on at the same place in the next ones. */
     private void read(A tile, int at, BankPart bias, int first, double[] into, int intoAt, int count) {
-        A added = bank.bias(bias, expert);
-        for (int c = 0; c < count; c++) {
-            into[intoAt + c] = bank.numbers.get(tile, at + c);
+        int columns = bank.columnsOfUp();
+        for (int c = 0, from = at; c < count; c += columns, from += bank.numbers.panel()) {
+            bank.numbers.widen(tile, from, into, intoAt + c, Math.min(columns, count - c));
         }
+        A added = bank.bias(bias, expert);
         for (int c = 0; added != null && c < count; c++) {
             into[intoAt + c] = bank.numbers.rounded(into[intoAt + c] + bank.numbers.get(added, first + c));
         }

@@ -82,9 +82,9 @@ final class FloatNumbers implements Numbers<float[]> {
     }
 
     @Override
-    public void widen(float[] from, int at, double[] into, int count) {
+    public void widen(float[] from, int at, double[] into, int intoAt, int count) {
         for (int i = 0; i < count; i++) {
-            into[i] = from[at + i];
+            into[intoAt + i] = from[at + i];
         }
     }
 

@@ -33,6 +33,11 @@ final class HalfPanels implements Panels<float[]> {
     }
 
     @Override
+    public String kind() {
+        return bfloat16 ? "bfloat16" : "float16";
+    }
+
+    @Override
     public int inner() {
         return inner;
     }

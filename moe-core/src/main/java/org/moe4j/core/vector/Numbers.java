@@ -38,7 +38,11 @@ interface Numbers<A> {
     /** {@code into[intoAt + k · step] = from[at + k]}. */
     void scatter(A from, int at, A into, int intoAt, int step, int count);
 
-    void widen(A from, int at, double[] into, int count);
+    default void widen(A from, int at, double[] into, int count) {
+        widen(from, at, into, 0, count);
+    }
+
+    void widen(A from, int at, double[] into, int intoAt, int count);
 
     void narrow(double[] from, A into, int at, int count);
 

@@ -90,6 +90,11 @@ final class Packing {
                 }
             }
         }
+        return packer(numbers);
+    }
+
+    /** Keeps weights in the precision of the sums. */
+    static <A> PackedBank.Packer<A> packer(Numbers<A> numbers) {
         return (inner, outputs, rows) -> plain(numbers, inner, outputs, rows);
     }
 

@@ -7,6 +7,9 @@ package org.moe4j.core.vector;
  * @param <A> {@code float[]} or {@code double[]}
  */
 interface Panels<A> {
+    /** Which kernels compute with them. */
+    String kind();
+
     /** Terms of each sum. */
     int inner();
 

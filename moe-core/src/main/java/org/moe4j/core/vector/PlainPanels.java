@@ -31,6 +31,11 @@ final class PlainPanels<A> implements Panels<A> {
     }
 
     @Override
+    public String kind() {
+        return numbers == FloatNumbers.INSTANCE ? "float32" : "float64";
+    }
+
+    @Override
     public int inner() {
         return inner;
     }

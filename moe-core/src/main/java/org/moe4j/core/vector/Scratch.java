@@ -14,10 +14,13 @@ final class Scratch<A> {
     private static final ThreadLocal<Scratch<double[]>> DOUBLES =
             ThreadLocal.withInitial(() -> new Scratch<>(DoubleNumbers.INSTANCE));
 
+    private static final int MOST_OUTPUTS = 1 << 20;
+
     private final Numbers<A> numbers;
     private A x;
     private A hidden;
     private A weights;
+    private A outputs;
 
     /** What a kernel writes: rows of all its panels. */
     final A tile;
@@ -32,6 +35,7 @@ final class Scratch<A> {
         x = numbers.array(0);
         hidden = numbers.array(0);
         weights = numbers.array(0);
+        outputs = numbers.array(0);
         tile = numbers.array(Shapes.ROWS * Shapes.MOST_PANELS * numbers.panel());
         loops = new ActivationLoops(numbers::logistic);
     }
@@ -55,6 +59,16 @@ final class Scratch<A> {
     A hidden(int length) {
         hidden = room(hidden, length);
         return hidden;
+    }
+
+    /** Zeros for rows that experts write; more than a few are not kept. */
+    A outputs(int length) {
+        if (length > MOST_OUTPUTS) {
+            return numbers.array(length);
+        }
+        outputs = room(outputs, length);
+        numbers.fill(outputs, 0, length, 0);
+        return outputs;
     }
 
     /** A part of a weight matrix in another order. */

@@ -255,7 +255,9 @@ public final class VectorBackend implements Backend {
 
     private <A> Bank bank(VectorKernels<A> own, BankWeights weights) {
         PackedBank.Packer<A> packer = Packing.packer(own.numbers(), weights, storage);
-        return new VectorBank<>(this, own.workers(), new PackedBank<>(own.numbers(), weights, packer));
+        KernelWarming.of(own.numbers(), packer);
+        KernelWarming.of(own.numbers(), Packing.packer(own.numbers())); // of routers and single products
+        return new VectorBank<>(this, own, new PackedBank<>(own.numbers(), weights, packer));
     }
 
     @Override

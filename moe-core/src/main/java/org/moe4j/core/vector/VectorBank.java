@@ -24,14 +24,16 @@ import org.moe4j.core.internal.Require;
  */
 final class VectorBank<A> implements Bank {
     private final VectorBackend backend;
+    private final VectorKernels<A> kernels;
     private final Workers workers;
     private final PackedBank<A> packed;
     private final BankWeights weights;
     private volatile boolean closed;
 
-    VectorBank(VectorBackend backend, Workers workers, PackedBank<A> packed) {
+    VectorBank(VectorBackend backend, VectorKernels<A> kernels, PackedBank<A> packed) {
         this.backend = backend;
-        this.workers = workers;
+        this.kernels = kernels;
+        workers = kernels.workers();
         this.packed = packed;
         weights = packed.weights(backend);
     }
@@ -57,13 +59,30 @@ final class VectorBank<A> implements Bank {
         return matrix(rows.length, packed.hiddenSize, y);
     }
 
+    @Override
+    public void applySummed(
+            Matrix tokens,
+            int[] rows,
+            RowGroups groups,
+            int[] sums,
+            double[] scales,
+            int perSum,
+            Matrix output,
+            int at) {
+        check(tokens, rows, groups);
+        int count = weights.requireSums(backend, rows.length, sums, scales, perSum, output, at);
+        int d = packed.hiddenSize;
+        A y = Scratch.of(packed.numbers).outputs(Require.elements(rows.length, d));
+        run(VectorMatrix.<A>content(tokens).array(), rows, groups, null, y);
+        kernels.sumRows(
+                y, d, sums, scales, perSum, VectorMatrix.<A>content(output).array(), at, count);
+    }
+
     private void run(A tokens, int[] rows, RowGroups groups, ExpertForward.@Nullable Kept<A> kept, A y) {
+        BankRun<A> run = new BankRun<>(packed, workers, tokens, rows, groups, kept, y);
+        long cost = run.cost();
         long start = System.nanoTime();
-        new BankRun<>(packed, workers, tokens, rows, groups, kept, y).run();
-        long cost = 0;
-        for (int g = 0; g < groups.count(); g++) {
-            cost += groups.size(g) == 0 ? 0 : Cost.expert(groups.size(g), packed.weightsOfExpert());
-        }
+        run.run(cost);
         SpeedWatch.PROCESS.ran(System.nanoTime() - start, cost, workers.threads());
     }
 

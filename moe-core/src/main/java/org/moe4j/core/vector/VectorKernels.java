@@ -117,6 +117,10 @@ final class VectorKernels<A> {
     private void forRows(int rows, long numbersOfRow, Rows task) {
         long all = rows * numbersOfRow;
         int pieces = rows == 0 ? 0 : (int) Math.min(rows, 1 + all / (1 << 16));
+        if (pieces == 1) {
+            task.run(0, rows);
+            return;
+        }
         workers.forEach(
                 pieces,
                 Cost.numbers(all),
@@ -136,19 +140,24 @@ final class VectorKernels<A> {
     }
 
     Matrix sumRows(Matrix a, int[] rows, double[] scales, int perRow, int sums) {
-        int d = a.columns();
-        A from = array(a);
-        A y = fresh(sums, d);
-        forRows(sums, (long) d * perRow, (first, last) -> {
+        A y = fresh(sums, a.columns());
+        sumRows(array(a), a.columns(), rows, scales, perRow, y, 0, sums);
+        return matrix(sums, a.columns(), y);
+    }
+
+    /** Sums of rows of so many columns, into those of y from one on. */
+    void sumRows(A from, int columns, int[] rows, double[] scales, int perRow, A y, int at, int sums) {
+        forRows(sums, (long) columns * perRow, (first, last) -> {
             for (int t = first; t < last; t++) {
+                int to = (at + t) * columns;
+                numbers.fill(y, to, to + columns, 0);
                 for (int slot = t * perRow; slot < (t + 1) * perRow; slot++) {
                     if (rows[slot] >= 0) {
-                        numbers.addScaled(scales[slot], from, rows[slot] * d, y, t * d, d);
+                        numbers.addScaled(scales[slot], from, rows[slot] * columns, y, to, columns);
                     }
                 }
             }
         });
-        return matrix(sums, d, y);
     }
 
     Matrix scaleRows(Matrix a, double[] scales) {

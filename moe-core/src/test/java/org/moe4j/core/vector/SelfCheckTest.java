@@ -12,6 +12,11 @@ final class SelfCheckTest {
     /** Panels whose kernel of one shape is wrong in the last bit of one output. */
     private record Wrong(Panels<float[]> right, int rows, int panels, int output) implements Panels<float[]> {
         @Override
+        public String kind() {
+            return right.kind();
+        }
+
+        @Override
         public int inner() {
             return right.inner();
         }

@@ -1,0 +1,65 @@
+package org.moe4j.core.vector;
+
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.moe4j.core.vector.tile.Shapes;
+
+/**
+ * Calls every kernel of a kind of panels until the JVM's compiler has made it fast, once in a process and for a bounded time. Until it
+ * is compiled a kernel keeps vectors on the heap and takes some hundred times as long, so that a run that meets a number of rows for
+ * the first time would be slow, however late. What has been taken on but is not done in that time the compiler does beside whatever
+ * comes next, which is packing as a rule.
+ *
+ * <p>Nothing is computed for it, and results do not depend on it.
+ */
+final class KernelWarming {
+    private static final long MOST_NANOS = 300_000_000;
+
+    /** Steps of a call: more than the compiler unrolls a loop by, and so few that it takes on the kernel and not its loop alone. */
+    private static final int INNER = 48;
+
+    private static final int CALLS = 32;
+
+    /** Of a step with one row and one panel: ten times what it takes when compiled, and a tenth of before. */
+    private static final int FAST_NANOS = 5;
+
+    private static final Set<String> WARMED = ConcurrentHashMap.newKeySet();
+
+    private KernelWarming() {}
+
+    /** Warms the kernels of the panels that a packer makes. */
+    static <A> void of(Numbers<A> numbers, PackedBank.Packer<A> packer) {
+        A zeros = numbers.array(INNER);
+        int outputs = Shapes.MOST_PANELS * numbers.panel();
+        Panels<A> w = packer.pack(INNER, outputs, output -> new Packing.Row<>(zeros, 0));
+        if (WARMED.add(w.kind())) {
+            long end = System.nanoTime() + MOST_NANOS;
+            while (System.nanoTime() < end && !fast(numbers, w)) {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    /** Calls all kernels, and says whether all were fast. */
+    private static <A> boolean fast(Numbers<A> numbers, Panels<A> w) {
+        A x = numbers.array(Shapes.ROWS * INNER);
+        A y = numbers.array(Shapes.ROWS * Shapes.MOST_PANELS * numbers.panel());
+        boolean fast = true;
+        for (int rows = 1; rows <= Shapes.ROWS; rows *= 2) {
+            int most = Shapes.panels(rows, Shapes.MOST_PANELS);
+            fast &= fast(numbers, w, rows, most, x, y);
+            if (most > 1) {
+                fast &= fast(numbers, w, rows, 1, x, y);
+            }
+        }
+        return fast;
+    }
+
+    private static <A> boolean fast(Numbers<A> numbers, Panels<A> w, int rows, int panels, A x, A y) {
+        long start = System.nanoTime();
+        for (int call = 0; call < CALLS; call++) {
+            w.multiply(rows, x, 0, 0, panels, y, 0, panels * numbers.panel());
+        }
+        return System.nanoTime() - start < (long) CALLS * INNER * rows * panels * FAST_NANOS;
+    }
+}
