@@ -5,15 +5,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.moe4j.core.vector.tile.Shapes;
 
 /**
- * Calls every kernel of a kind of panels until the JVM's compiler has made it fast, once in a process and for a bounded time. Until it
- * is compiled a kernel keeps vectors on the heap and takes some hundred times as long, so that a run that meets a number of rows for
- * the first time would be slow, however late. What has been taken on but is not done in that time the compiler does beside whatever
- * comes next, which is packing as a rule.
+ * Calls every kernel of a kind of panels until the JVM's compiler has made it fast, once in a process and for a bounded time, on a
+ * thread of its own beside the packing of the first bank. Until it is compiled a kernel keeps vectors on the heap and takes some
+ * hundred times as long, so that a run that meets a number of rows for the first time would be slow, however late.
  *
  * <p>Nothing is computed for it, and results do not depend on it.
  */
 final class KernelWarming {
-    private static final long MOST_NANOS = 300_000_000;
+    private static final long MOST_NANOS = 2_000_000_000;
 
     /** Steps of a call: more than the compiler unrolls a loop by, and so few that it takes on the kernel and not its loop alone. */
     private static final int INNER = 48;
@@ -27,14 +26,26 @@ final class KernelWarming {
 
     private KernelWarming() {}
 
-    /** Warms the kernels of the panels that a packer makes. */
-    static <A> void of(Numbers<A> numbers, PackedBank.Packer<A> packer) {
+    /** Warms the kernels of the panels that a packer makes, and of plain ones, which routers and single products have. */
+    static <A> void start(Numbers<A> numbers, PackedBank.Packer<A> packer) {
+        Thread thread = new Thread(
+                () -> {
+                    of(numbers, packer);
+                    of(numbers, Packing.packer(numbers));
+                },
+                "moe4j-warming");
+        thread.setDaemon(true);
+        thread.setContextClassLoader(null);
+        thread.start();
+    }
+
+    private static <A> void of(Numbers<A> numbers, PackedBank.Packer<A> packer) {
         A zeros = numbers.array(INNER);
         int outputs = Shapes.MOST_PANELS * numbers.panel();
         Panels<A> w = packer.pack(INNER, outputs, output -> new Packing.Row<>(zeros, 0));
         if (WARMED.add(w.kind())) {
-            long end = System.nanoTime() + MOST_NANOS;
-            while (System.nanoTime() < end && !fast(numbers, w)) {
+            long start = System.nanoTime();
+            while (!fast(numbers, w) && System.nanoTime() - start < MOST_NANOS) {
                 Thread.onSpinWait();
             }
         }

@@ -255,8 +255,7 @@ public final class VectorBackend implements Backend {
 
     private <A> Bank bank(VectorKernels<A> own, BankWeights weights) {
         PackedBank.Packer<A> packer = Packing.packer(own.numbers(), weights, storage);
-        KernelWarming.of(own.numbers(), packer);
-        KernelWarming.of(own.numbers(), Packing.packer(own.numbers())); // of routers and single products
+        KernelWarming.start(own.numbers(), packer);
         return new VectorBank<>(this, own, new PackedBank<>(own.numbers(), weights, packer));
     }
 
