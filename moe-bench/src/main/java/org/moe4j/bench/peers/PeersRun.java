@@ -78,7 +78,11 @@ public record PeersRun(LayerSize size, Pass pass, List<OwnBackend> backends, Lis
                 notes.add(peer.name() + ": " + e.getMessage());
             }
         }
-        List<String> libraries = peers.stream().map(Peer::library).distinct().toList();
+        List<String> libraries = peers.stream()
+                .filter(peer -> rows.stream().anyMatch(row -> row.peer().equals(peer.name())))
+                .map(Peer::library)
+                .distinct()
+                .toList();
         return new PeersResult(
                 size, pass, threads, libraries, rows, notes.stream().distinct().toList());
     }

@@ -28,7 +28,7 @@ final class PeersRunTest {
 
         @Override
         public String library() {
-            return "Stand-in 1.0";
+            return name.equals("small") ? "Small 1.0" : "Stand-in 1.0";
         }
 
         @Override
