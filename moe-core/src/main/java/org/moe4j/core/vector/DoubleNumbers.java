@@ -2,19 +2,29 @@ package org.moe4j.core.vector;
 
 import java.nio.FloatBuffer;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.vector.tile.DoubleTiles;
+import org.moe4j.core.vector.tile.DoubleTransposedTiles;
 import org.moe4j.core.vector.tile.Shapes;
 
 /** Double precision. */
 final class DoubleNumbers implements Numbers<double[]> {
     static final DoubleNumbers INSTANCE = new DoubleNumbers();
 
+    /** Terms that are turned together: what is read and written stays in the first cache. */
+    private static final int TURNED = 64;
+
     private DoubleNumbers() {}
 
     @Override
     public int panel() {
         return Shapes.DOUBLE_PANEL;
+    }
+
+    @Override
+    public int piece() {
+        return 8;
     }
 
     @Override
@@ -58,17 +68,52 @@ final class DoubleNumbers implements Numbers<double[]> {
     }
 
     @Override
-    public void turn(double[] panels, int at, int inner, int fromColumn, int toColumn, double[] into) {
-        int width = panel();
-        for (int first = 0; first < inner; first += width) {
-            int here = Math.min(width, inner - first);
-            for (int c = fromColumn; c < toColumn; c++) {
-                int to = (first + c) * width;
-                int from = at + first * width + c;
-                for (int k = 0; k < here; k++) {
-                    into[to + k] = panels[from + k * width];
+    public void turn(double[] from, int at, int terms, int width, int rows, double[] into, int intoAt, int step) {
+        for (int first = 0; first < terms; first += TURNED) {
+            int last = Math.min(terms, first + TURNED);
+            for (int row = 0; row < rows; row++) {
+                for (int k = first; k < last; k++) {
+                    into[intoAt + row * step + k] = from[at + k * width + row];
                 }
-                Arrays.fill(into, to + here, to + width, 0);
+            }
+        }
+    }
+
+    @Override
+    public void transposedTile(TransposedTile shape, double[] d, int dAt, double[] w, int wAt, double[] sums, int at) {
+        DoubleTransposedTiles.run(
+                shape.terms(),
+                shape.vectors(),
+                shape.run().panels(),
+                shape.run().columns(),
+                d,
+                dAt,
+                w,
+                wAt,
+                shape.panelStep(),
+                sums,
+                at);
+    }
+
+    @Override
+    public void strip(
+            double[] a,
+            int columns,
+            int @Nullable [] index,
+            int from,
+            int to,
+            int column,
+            int count,
+            int width,
+            double[] into,
+            int at) {
+        for (int row = from, y = at; row < to; row++, y += width) {
+            int x = (index == null ? row : index[row]) * columns + column;
+            for (int c = 0; c < count; c++) {
+                into[y + c] = a[x + c];
+            }
+            for (int c = count; c < width; c++) {
+                into[y + c] = 0;
             }
         }
     }

@@ -76,18 +76,17 @@ final class HalfPanels implements Panels<float[]> {
     }
 
     @Override
-    public void turned(int panel, int from, int to, float[] into) {
-        int width = width();
-        for (int k = 0; k < inner; k++) {
-            int square = k / width * width * width + k % width;
-            for (int c = from; c < to; c++) {
-                into[square + c * width] = value(at(panel) + k * width + place(c));
+    public Piece<float[]> piece(int panel, int panels, int fromTerm, int toTerm, Scratch<float[]> scratch) {
+        int step = (toTerm - fromTerm) * width();
+        float[] into = scratch.weights(panels * step);
+        for (int i = 0; i < panels; i++) {
+            int from = at(panel + i) + fromTerm * width();
+            if (bfloat16) {
+                Bfloat16Tiles.widen(values, from, toTerm - fromTerm, into, i * step);
+            } else {
+                Float16Tiles.widen(values, from, toTerm - fromTerm, into, i * step);
             }
         }
-        for (int k = inner; k % width != 0; k++) { // behind the last term
-            for (int c = from; c < to; c++) {
-                into[(k / width * width + c) * width + k % width] = 0;
-            }
-        }
+        return new Piece<>(into, 0, step);
     }
 }

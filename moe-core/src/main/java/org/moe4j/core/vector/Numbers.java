@@ -1,9 +1,12 @@
 package org.moe4j.core.vector;
 
 import java.nio.FloatBuffer;
+import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.RowSource;
 import org.moe4j.core.vector.tile.DoubleTiles;
+import org.moe4j.core.vector.tile.DoubleTransposedTiles;
 import org.moe4j.core.vector.tile.FloatTiles;
+import org.moe4j.core.vector.tile.FloatTransposedTiles;
 import org.moe4j.core.vector.tile.Shapes;
 
 /**
@@ -14,6 +17,9 @@ import org.moe4j.core.vector.tile.Shapes;
 interface Numbers<A> {
     /** Columns that a panel has: two vectors. */
     int panel();
+
+    /** Outputs of gate, and then of up, that a sum over both goes through in turn. */
+    int piece();
 
     A array(int length);
 
@@ -32,8 +38,8 @@ interface Numbers<A> {
 
     void fill(A a, int from, int to, double value);
 
-    /** {@link Panels#turned} of the panel that begins somewhere. */
-    void turn(A panels, int at, int inner, int fromColumn, int toColumn, A into);
+    /** Terms outer, rows inner, to the other way: {@code into[intoAt + row · step + term] = from[at + term · width + row]}. */
+    void turn(A from, int at, int terms, int width, int rows, A into, int intoAt, int step);
 
     /** {@code into[intoAt + k · step] = from[at + k]}. */
     void scatter(A from, int at, A into, int intoAt, int step, int count);
@@ -48,6 +54,25 @@ interface Numbers<A> {
 
     /** {@code y += x · w} by {@link FloatTiles#run} or {@link DoubleTiles#run}. */
     void tile(Tile shape, A x, int xAt, int xStep, A w, int wAt, int wStep, A y, int yAt, int yStep);
+
+    /** {@code sums += w · d} by {@link FloatTransposedTiles#run} or {@link DoubleTransposedTiles#run}. */
+    void transposedTile(TransposedTile shape, A d, int dAt, A w, int wAt, A sums, int at);
+
+    /**
+     * Some columns of rows of a matrix, or of the rows that an index names, one under another with zeros behind them:
+     * {@code into[at + (row − from) · width + c] = a[row · columns + column + c]}.
+     */
+    void strip(
+            A a,
+            int columns,
+            int @Nullable [] index,
+            int from,
+            int to,
+            int column,
+            int count,
+            int width,
+            A into,
+            int at);
 
     /**
      * Rows {@code rows[rowAt + m]} of a matrix, side by side: {@code into[at + k · width + m] = a[row_m · columns + k]}; zeros
@@ -91,4 +116,14 @@ interface Numbers<A> {
      * @param panelStep from a panel to the next
      */
     record Tile(int rows, int panels, int inner, int panelStep) {}
+
+    /**
+     * What one call of a transposed tile kernel does.
+     *
+     * @param terms 16 with one vector of rows, 8 with two, 1 with either
+     * @param vectors of rows
+     * @param run columns that the sums go through
+     * @param panelStep from a panel to the next
+     */
+    record TransposedTile(int terms, int vectors, ColumnRun run, int panelStep) {}
 }

@@ -87,6 +87,16 @@ final class PackedBank<A> {
         return Packing.panels(intermediateSize, columnsOfUp());
     }
 
+    /** Order of a sum over the outputs of the inner projections: gate and up in turn. */
+    List<ColumnRun> innerOrder() {
+        return ColumnRun.order(intermediateSize, numbers.panel(), gated() ? 2 : 1, numbers.piece());
+    }
+
+    /** Order of a sum over the outputs of the down projection. */
+    List<ColumnRun> downOrder() {
+        return ColumnRun.order(hiddenSize, numbers.panel(), 1, numbers.piece());
+    }
+
     Panels<A> inner(int expert) {
         return inner.get(expert);
     }

@@ -25,6 +25,13 @@ interface Panels<A> {
     /** The column of a panel as an array of {@link #inner} numbers. */
     void column(int panel, int column, A into, int at);
 
-    /** Some columns of a panel in squares whose rows are columns: {@code [in / P][P columns][P terms]}, zeros behind the last term. */
-    void turned(int panel, int from, int to, A into);
+    /** The weights of some terms of some panels, in the precision of the sums. */
+    Piece<A> piece(int panel, int panels, int fromTerm, int toTerm, Scratch<A> scratch);
+
+    /**
+     * Weights of some terms: {@code values[at + (panel − first) · panelStep + (k − from) · P + c]}.
+     *
+     * @param values of the panels themselves, or of the scratch
+     */
+    record Piece<A>(A values, int at, int panelStep) {}
 }

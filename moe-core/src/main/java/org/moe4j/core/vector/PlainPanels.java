@@ -64,7 +64,7 @@ final class PlainPanels<A> implements Panels<A> {
     }
 
     @Override
-    public void turned(int panel, int from, int to, A into) {
-        numbers.turn(values, at(panel), inner, from, to, into);
+    public Piece<A> piece(int panel, int panels, int fromTerm, int toTerm, Scratch<A> scratch) {
+        return new Piece<>(values, at(panel) + fromTerm * numbers.panel(), inner * numbers.panel());
     }
 }

@@ -129,41 +129,7 @@ final class Products<A> {
 
     /** {@code y += aᵀ · b} over the rows from one to another; y is (p × q). */
     void transA(A a, int p, A b, int q, int from, int to, A y) {
-        int pieces = panels(q);
-        workers.forEach(pieces, Cost.product(to - from, p, q), piece -> transA(a, p, b, q, from, to, y, piece));
-    }
-
-    /** Panels of so many columns. */
-    int panels(int columns) {
-        return Packing.panels(columns, numbers.panel());
-    }
-
-    /** The columns of one panel of {@link #transA}, on this thread. */
-    void transA(A a, int p, A b, int q, int from, int to, A y, int panel) {
-        int width = numbers.panel();
-        int column = panel * width;
-        int here = Math.min(width, q - column);
-        Scratch<A> scratch = Scratch.of(numbers);
-        boolean whole = here == width;
-        A w = whole ? b : tail(b, from, to - from, q, column, here, scratch.weights((to - from) * width));
-        int wAt = whole ? from * q + column : 0;
-        int wStep = whole ? q : width;
-        Numbers.Tile shape = new Numbers.Tile(Shapes.ROWS, 1, to - from, 0);
-        for (int i = 0; i < p; i += shape.rows()) {
-            if (p - i < shape.rows()) {
-                shape = new Numbers.Tile(Integer.highestOneBit(p - i), 1, to - from, 0);
-            }
-            if (whole) {
-                numbers.tile(shape, a, from * p + i, p, w, wAt, wStep, y, i * q + column, q);
-                continue;
-            }
-            for (int m = 0; m < shape.rows(); m++) {
-                numbers.copy(y, (i + m) * q + column, scratch.tile, m * width, here);
-            }
-            numbers.tile(shape, a, from * p + i, p, w, wAt, wStep, scratch.tile, 0, width);
-            for (int m = 0; m < shape.rows(); m++) {
-                numbers.copy(scratch.tile, m * width, y, (i + m) * q + column, here);
-            }
-        }
+        WeightGradient<A> gradient = new WeightGradient<>(numbers, a, p, b, q, null);
+        workers.forEach(gradient.tasks(), Cost.product(to - from, p, q), task -> gradient.run(task, from, to, y));
     }
 }

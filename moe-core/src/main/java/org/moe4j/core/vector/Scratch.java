@@ -21,6 +21,7 @@ final class Scratch<A> {
     private A hidden;
     private A weights;
     private A outputs;
+    private A ordered;
 
     /** What a kernel writes: rows of all its panels. */
     final A tile;
@@ -36,6 +37,7 @@ final class Scratch<A> {
         hidden = numbers.array(0);
         weights = numbers.array(0);
         outputs = numbers.array(0);
+        ordered = numbers.array(0);
         tile = numbers.array(Shapes.ROWS * Shapes.MOST_PANELS * numbers.panel());
         loops = new ActivationLoops(numbers::logistic);
     }
@@ -75,5 +77,11 @@ final class Scratch<A> {
     A weights(int length) {
         weights = room(weights, length);
         return weights;
+    }
+
+    /** Rows whose columns are in another order. */
+    A ordered(int length) {
+        ordered = room(ordered, length);
+        return ordered;
     }
 }

@@ -1,5 +1,6 @@
 package org.moe4j.core.vector;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.moe4j.core.vector.tile.Shapes;
@@ -14,7 +15,7 @@ import org.slf4j.LoggerFactory;
  */
 final class SelfCheck<A> {
     private static final Logger LOG = LoggerFactory.getLogger(SelfCheck.class);
-    private static final int INNER = 3;
+    private static final int INNER = 17; // more than any kernel takes at once
     private static final long SEED = 20;
 
     private final Numbers<A> numbers;
@@ -52,8 +53,12 @@ final class SelfCheck<A> {
                 .or(() -> floats.multiplies("bfloat16", floats.halves(true)))
                 .or(() -> floats.multiplies("float16", floats.halves(false)))
                 .or(() -> floats.adds("float32"))
+                .or(() -> floats.goesThrough("float32", floats.plain()))
+                .or(() -> floats.goesThrough("bfloat16", floats.halves(true)))
+                .or(() -> floats.goesThrough("float16", floats.halves(false)))
                 .or(() -> doubles.multiplies("float64", doubles.plain()))
-                .or(() -> doubles.adds("float64"));
+                .or(() -> doubles.adds("float64"))
+                .or(() -> doubles.goesThrough("float64", doubles.plain()));
     }
 
     private A drawn(int length) {
@@ -125,6 +130,40 @@ final class SelfCheck<A> {
             scalar(rows, panels, x, w, expected);
             return difference(storage + " added", rows, panels, y, expected);
         });
+    }
+
+    /** The products the other way, of as many terms as every kernel takes. */
+    Optional<String> goesThrough(String storage, Panels<A> w) {
+        int p = numbers.panel();
+        int outputs = outputs();
+        List<ColumnRun> order = ColumnRun.order(outputs, p, 1, numbers.piece());
+        for (int rows = 1; rows <= p; rows += p - 1) { // one vector of rows, and two
+            A d = drawn(rows * outputs);
+            A y = numbers.array(rows * w.inner());
+            new InputGradient<>(numbers, w, order, outputs).run(d, 0, rows, 0, w.inner(), y, 0);
+            A expected = numbers.array(rows * w.inner());
+            for (int row = 0; row < rows; row++) {
+                for (int k = 0; k < w.inner(); k++) {
+                    numbers.set(expected, row * w.inner() + k, through(w, k, d, row * outputs));
+                }
+            }
+            Optional<String> fault = difference(storage + " gradients", rows, w.count(), y, expected);
+            if (fault.isPresent()) {
+                return fault;
+            }
+        }
+        return Optional.empty();
+    }
+
+    private double through(Panels<A> w, int k, A d, int dAt) {
+        int p = numbers.panel();
+        A sum = numbers.array(1);
+        A term = numbers.array(1);
+        for (int o = 0; o < outputs(); o++) {
+            numbers.set(term, 0, w.get(o / p, k, o % p));
+            numbers.addScaled(numbers.get(d, dAt + o), term, 0, sum, 0, 1);
+        }
+        return numbers.get(sum, 0);
     }
 
     /** {@code y = fma(x, w, y)} for one term after another. */

@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Bank;
 import org.moe4j.core.backend.BankPart;
@@ -148,16 +150,8 @@ final class VectorBank<A> implements Bank {
             return VectorMatrix.<A>content(dOutput).array();
         }
 
-        private A gathered() {
-            A x = array(rows.length, packed.hiddenSize);
-            for (int i = 0; i < rows.length; i++) {
-                packed.numbers.copy(tokens, rows[i] * packed.hiddenSize, x, i * packed.hiddenSize, packed.hiddenSize);
-            }
-            return x;
-        }
-
         private Matrix run(A dOutput, BankBackward.Into<A> into) {
-            A dInput = new BankBackward<>(packed, workers).run(groups, gathered(), kept, dOutput, into);
+            A dInput = new BankBackward<>(packed, workers).run(groups, tokens, rows, kept, dOutput, into);
             return matrix(rows.length, packed.hiddenSize, dInput);
         }
 
@@ -169,13 +163,23 @@ final class VectorBank<A> implements Bank {
             for (BankPart part : BankPart.of(packed.activation, packed.biases)) {
                 int columns = part.columns(packed.hiddenSize, packed.intermediateSize);
                 int count = part.rows(packed.hiddenSize, packed.intermediateSize);
+                List<A> fresh = fresh(Require.elements(count, columns));
                 for (int e = 0; e < packed.count(); e++) {
-                    A values = array(count, columns);
-                    arrays.computeIfAbsent(part, absent -> new TreeMap<>()).put(e, values);
-                    parts.computeIfAbsent(part, absent -> new ArrayList<>()).add(matrix(count, columns, values));
+                    arrays.computeIfAbsent(part, absent -> new TreeMap<>()).put(e, fresh.get(e));
+                    parts.computeIfAbsent(part, absent -> new ArrayList<>()).add(matrix(count, columns, fresh.get(e)));
                 }
             }
             return new BankGradients(run(d, new BankBackward.Into<>(arrays)), parts);
+        }
+
+        /** One for each expert; a thread that makes an array fills it with zeros, which takes time. */
+        private List<A> fresh(int length) {
+            AtomicReferenceArray<A> made = new AtomicReferenceArray<>(packed.count());
+            workers.forEach(
+                    packed.count(),
+                    packed.count() * Cost.numbers(length),
+                    e -> made.set(e, packed.numbers.array(length)));
+            return IntStream.range(0, packed.count()).mapToObj(made::get).toList();
         }
 
         @Override

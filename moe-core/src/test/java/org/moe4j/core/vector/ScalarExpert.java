@@ -60,7 +60,7 @@ final class ScalarExpert {
         return product(down, h, hidden);
     }
 
-    /** Gradient of the row: the chain goes through all gates and then on through all ups. */
+    /** Gradient of the row: the chain goes through gates and ups in turn, 16 of each in single precision and 8 in double. */
     double[] inputGradient(double[] x, double[] d) {
         double[] u = product(up, x, width);
         double[] g = gated() ? product(gate, x, width) : u;
@@ -76,11 +76,14 @@ final class ScalarExpert {
         }
         double[] dX = new double[hidden];
         for (int k = 0; k < hidden; k++) {
-            for (int i = 0; gated() && i < width; i++) {
-                dX[k] = fma(dGate[i], gate[i * hidden + k], dX[k]);
-            }
-            for (int i = 0; i < width; i++) {
-                dX[k] = fma(dUp[i], up[i * hidden + k], dX[k]);
+            for (int first = 0; first < width; first += single ? 16 : 8) {
+                int end = Math.min(width, first + (single ? 16 : 8));
+                for (int i = first; gated() && i < end; i++) {
+                    dX[k] = fma(dGate[i], gate[i * hidden + k], dX[k]);
+                }
+                for (int i = first; i < end; i++) {
+                    dX[k] = fma(dUp[i], up[i * hidden + k], dX[k]);
+                }
             }
         }
         return dX;

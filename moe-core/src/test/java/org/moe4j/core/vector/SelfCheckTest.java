@@ -45,8 +45,8 @@ final class SelfCheckTest {
         }
 
         @Override
-        public void turned(int panel, int from, int to, float[] into) {
-            right.turned(panel, from, to, into);
+        public Piece<float[]> piece(int panel, int panels, int fromTerm, int toTerm, Scratch<float[]> scratch) {
+            return right.piece(panel, panels, fromTerm, toTerm, scratch);
         }
     }
 

@@ -44,6 +44,15 @@ public final class Bfloat16Tiles {
         }
     }
 
+    /** Rows of a panel as single numbers, in the order of the columns. */
+    public static void widen(short[] w, int at, int rows, float[] into, int intoAt) {
+        for (int k = 0, from = at, to = intoAt; k < rows; k++, from += PANEL, to += PANEL) {
+            IntVector pair = ShortVector.fromArray(Lanes.SHORTS, w, from).reinterpretAsInts();
+            pair.lanewise(VectorOperators.LSHL, 16).reinterpretAsFloats().intoArray(into, to);
+            pair.and(UPPER).reinterpretAsFloats().intoArray(into, to + LANES);
+        }
+    }
+
     private static void rows1panels4(
             int inner,
             float[] x,

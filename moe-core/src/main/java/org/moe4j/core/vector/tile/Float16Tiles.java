@@ -46,6 +46,24 @@ public final class Float16Tiles {
         }
     }
 
+    /** Rows of a panel as single numbers, in the order of the columns. */
+    public static void widen(short[] w, int at, int rows, float[] into, int intoAt) {
+        for (int k = 0, from = at, to = intoAt; k < rows; k++, from += PANEL, to += PANEL) {
+            IntVector pair = ShortVector.fromArray(Lanes.SHORTS, w, from).reinterpretAsInts();
+            pair.lanewise(VectorOperators.LSHL, 16)
+                    .lanewise(VectorOperators.ASHR, 3)
+                    .and(IN_FLOAT)
+                    .reinterpretAsFloats()
+                    .mul(SCALE)
+                    .intoArray(into, to);
+            pair.lanewise(VectorOperators.ASHR, 3)
+                    .and(IN_FLOAT)
+                    .reinterpretAsFloats()
+                    .mul(SCALE)
+                    .intoArray(into, to + LANES);
+        }
+    }
+
     private static void rows1panels4(
             int inner,
             float[] x,
