@@ -28,26 +28,32 @@ final class KernelWarming {
 
     /** Warms the kernels of the panels that a packer makes, and of plain ones, which routers and single products have. */
     static <A> void start(Numbers<A> numbers, PackedBank.Packer<A> packer) {
-        Thread thread = new Thread(
-                () -> {
-                    of(numbers, packer);
-                    of(numbers, Packing.packer(numbers));
-                },
-                "moe4j-warming");
-        thread.setDaemon(true);
-        thread.setContextClassLoader(null);
-        thread.start();
+        Panels<A> packed = sample(numbers, packer);
+        Panels<A> plain = sample(numbers, Packing.packer(numbers));
+        boolean first = WARMED.add(packed.kind());
+        boolean firstPlain = WARMED.add(plain.kind());
+        if (first || firstPlain) {
+            Thread thread = new Thread(
+                    () -> {
+                        warm(numbers, packed);
+                        warm(numbers, plain);
+                    },
+                    "moe4j-warming");
+            thread.setDaemon(true);
+            thread.setContextClassLoader(null);
+            thread.start();
+        }
     }
 
-    private static <A> void of(Numbers<A> numbers, PackedBank.Packer<A> packer) {
+    private static <A> Panels<A> sample(Numbers<A> numbers, PackedBank.Packer<A> packer) {
         A zeros = numbers.array(INNER);
-        int outputs = Shapes.MOST_PANELS * numbers.panel();
-        Panels<A> w = packer.pack(INNER, outputs, output -> new Packing.Row<>(zeros, 0));
-        if (WARMED.add(w.kind())) {
-            long start = System.nanoTime();
-            while (!fast(numbers, w) && System.nanoTime() - start < MOST_NANOS) {
-                Thread.onSpinWait();
-            }
+        return packer.pack(INNER, Shapes.MOST_PANELS * numbers.panel(), output -> new Packing.Row<>(zeros, 0));
+    }
+
+    private static <A> void warm(Numbers<A> numbers, Panels<A> w) {
+        long start = System.nanoTime();
+        while (!fast(numbers, w) && System.nanoTime() - start < MOST_NANOS) {
+            Thread.onSpinWait();
         }
     }
 
