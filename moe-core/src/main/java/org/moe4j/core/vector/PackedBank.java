@@ -5,12 +5,16 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.IntFunction;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.host.Workers;
 
 /**
  * The weights of a bank in panels. A panel of the inner projections has, with a gate, half a panel of gate rows and then the same rows of
@@ -28,41 +32,58 @@ final class PackedBank<A> {
     private final List<Panels<A>> down = new ArrayList<>();
     private final Map<BankPart, List<A>> vectors = new EnumMap<>(BankPart.class);
 
-    PackedBank(Numbers<A> numbers, BankWeights weights, Packer<A> packer) {
+    PackedBank(Numbers<A> numbers, BankWeights weights, Packer<A> packer, Workers workers) {
         this.numbers = numbers;
         this.activation = weights.activation();
         this.hiddenSize = weights.hiddenSize();
         this.intermediateSize = weights.intermediateSize();
         this.biases = weights.biases();
-        for (int e = 0; e < weights.count(); e++) {
-            A up = array(weights, BankPart.UP, e);
-            A gate = gated() ? array(weights, BankPart.GATE, e) : up;
-            int half = columnsOfUp();
-            int outputs = gated() ? panels() * numbers.panel() : intermediateSize;
-            A nothing = numbers.array(hiddenSize);
-            inner.add(packer.pack(hiddenSize, outputs, column -> {
-                if (!gated()) {
-                    return new Packing.Row<>(up, column * hiddenSize);
-                }
-                int row = column / numbers.panel() * half + column % half;
-                boolean ofGate = column % numbers.panel() < half;
-                return row < intermediateSize
-                        ? new Packing.Row<>(ofGate ? gate : up, row * hiddenSize)
-                        : new Packing.Row<>(nothing, 0);
-            }));
-            A rows = array(weights, BankPart.DOWN, e);
-            down.add(packer.pack(intermediateSize, hiddenSize, row -> new Packing.Row<>(rows, row * intermediateSize)));
-            for (BankPart part : BankPart.of(activation, biases)) {
-                if (part == BankPart.GATE_BIAS || part == BankPart.UP_BIAS || part == BankPart.DOWN_BIAS) {
-                    vectors.computeIfAbsent(part, absent -> new ArrayList<>()).add(array(weights, part, e));
-                }
+        for (BankPart part : BankPart.of(activation, biases)) {
+            if (part == BankPart.GATE_BIAS || part == BankPart.UP_BIAS || part == BankPart.DOWN_BIAS) {
+                vectors.put(
+                        part,
+                        IntStream.range(0, weights.count())
+                                .mapToObj(e -> array(weights, part, e))
+                                .toList());
             }
         }
+        AtomicReferenceArray<Panels<A>> packed = new AtomicReferenceArray<>(2 * weights.count());
+        long nanos = Cost.numbers(weights.count() * weightsOfExpert());
+        workers.forEach(2 * weights.count(), nanos, i -> {
+            int e = i / 2;
+            packed.set(i, i % 2 == 0 ? innerOf(weights, e, packer) : downOf(weights, e, packer));
+        });
+        for (int e = 0; e < weights.count(); e++) {
+            inner.add(packed.get(2 * e));
+            down.add(packed.get(2 * e + 1));
+        }
+    }
+
+    private Panels<A> innerOf(BankWeights weights, int e, Packer<A> packer) {
+        A up = array(weights, BankPart.UP, e);
+        if (!gated()) {
+            return packer.pack(hiddenSize, intermediateSize, row -> new Packing.Row<>(up, row * hiddenSize));
+        }
+        A gate = array(weights, BankPart.GATE, e);
+        A nothing = numbers.array(hiddenSize);
+        int half = columnsOfUp();
+        return packer.pack(hiddenSize, panels() * numbers.panel(), column -> {
+            int row = column / numbers.panel() * half + column % half;
+            boolean ofGate = column % numbers.panel() < half;
+            return row < intermediateSize
+                    ? new Packing.Row<>(ofGate ? gate : up, row * hiddenSize)
+                    : new Packing.Row<>(nothing, 0);
+        });
+    }
+
+    private Panels<A> downOf(BankWeights weights, int e, Packer<A> packer) {
+        A rows = array(weights, BankPart.DOWN, e);
+        return packer.pack(intermediateSize, hiddenSize, row -> new Packing.Row<>(rows, row * intermediateSize));
     }
 
     /** Makes panels. */
     interface Packer<A> {
-        Panels<A> pack(int inner, int outputs, java.util.function.IntFunction<Packing.Row<A>> rows);
+        Panels<A> pack(int inner, int outputs, IntFunction<Packing.Row<A>> rows);
     }
 
     private A array(BankWeights weights, BankPart part, int expert) {

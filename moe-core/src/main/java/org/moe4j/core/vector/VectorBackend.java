@@ -256,7 +256,7 @@ public final class VectorBackend implements Backend {
     private <A> Bank bank(VectorKernels<A> own, BankWeights weights) {
         PackedBank.Packer<A> packer = Packing.packer(own.numbers(), weights, storage);
         KernelWarming.start(own.numbers(), packer);
-        return new VectorBank<>(this, own, new PackedBank<>(own.numbers(), weights, packer));
+        return new VectorBank<>(this, own, new PackedBank<>(own.numbers(), weights, packer, own.workers()));
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.host.Workers;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Bank;
 import org.moe4j.core.backend.BankPart;
@@ -96,7 +97,7 @@ class WeightStorageTest {
         VectorBackend backend = VectorBackend.float32().withStorage(storage);
         BankWeights weights = weights(backend, new Activation.Relu(), bits);
         PackedBank.Packer<float[]> packer = Packing.packer(FloatNumbers.INSTANCE, weights, storage);
-        return new PackedBank<>(FloatNumbers.INSTANCE, weights, packer).inner(0);
+        return new PackedBank<>(FloatNumbers.INSTANCE, weights, packer, new Workers(2)).inner(0);
     }
 
     @Test
