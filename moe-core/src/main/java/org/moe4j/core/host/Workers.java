@@ -7,6 +7,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
@@ -16,12 +17,19 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The caller takes tasks like any helper and waits only for tasks that a thread has begun, so that nested calls and
  * many callers at once cannot block each other. Which thread runs a task must not matter to its result.
+ *
+ * <p>A helper without work looks for more for a millisecond before it sleeps: long enough for the next phase of a layer
+ * and for the layer's next call. Waking one takes as long as a small layer; and a virtual machine's system may wake it on
+ * the processor of its caller, taking the other one, halted, for busy, so that for milliseconds both share one. While it
+ * looks it yields, so that whoever else wants the processor gets it.
  */
 public final class Workers {
     /** Estimated nanoseconds below which waking a helper costs more than it brings. */
     public static final long SMALL = 100_000;
 
-    private static final long SPIN_NANOS = 20_000; // a sleeping caller wakes up about as late
+    private static final long CALLER_SPINS = 200_000; // nanoseconds: a task or two of the last helper
+    private static final long HELPER_SPINS = 1_000_000;
+    private static final int SPINS_PER_YIELD = 16;
     private static final ThreadPoolExecutor POOL = pool();
 
     private final int threads;
@@ -55,13 +63,12 @@ public final class Workers {
 
     private static ThreadPoolExecutor pool() {
         AtomicInteger number = new AtomicInteger();
-        ThreadPoolExecutor pool =
-                new ThreadPoolExecutor(1, 1, 30, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                    Thread thread = new Thread(task, "moe4j-worker-" + number.incrementAndGet());
-                    thread.setDaemon(true);
-                    thread.setContextClassLoader(null);
-                    return thread;
-                });
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(1, 1, 30, TimeUnit.SECONDS, new Invitations(), task -> {
+            Thread thread = new Thread(task, "moe4j-worker-" + number.incrementAndGet());
+            thread.setDaemon(true);
+            thread.setContextClassLoader(null);
+            return thread;
+        });
         pool.allowCoreThreadTimeOut(true);
         return pool;
     }
@@ -107,6 +114,30 @@ public final class Workers {
         }
     }
 
+    /** Spins until something is there or so much time has passed. */
+    @SuppressWarnings("ThreadPriorityCheck") // a courtesy to others; nothing relies on it
+    private static void spin(long nanos, BooleanSupplier there) {
+        long end = System.nanoTime() + nanos;
+        for (int i = 1; !there.getAsBoolean() && System.nanoTime() < end; i++) {
+            if (i % SPINS_PER_YIELD == 0) {
+                Thread.yield();
+            } else {
+                Thread.onSpinWait();
+            }
+        }
+    }
+
+    /** What helpers take jobs from. */
+    private static final class Invitations extends LinkedBlockingQueue<Runnable> {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public @Nullable Runnable poll(long timeout, TimeUnit unit) throws InterruptedException {
+            spin(HELPER_SPINS, () -> !isEmpty());
+            return super.poll(timeout, unit);
+        }
+    }
+
     private static final class Job implements Runnable {
         private final int tasks;
         private final IntConsumer task;
@@ -139,10 +170,7 @@ public final class Workers {
         }
 
         void await() {
-            long end = System.nanoTime() + SPIN_NANOS;
-            while (open.get() > 0 && System.nanoTime() < end) {
-                Thread.onSpinWait();
-            }
+            spin(CALLER_SPINS, () -> open.get() == 0);
             boolean interrupted = false;
             while (open.get() > 0) {
                 try {

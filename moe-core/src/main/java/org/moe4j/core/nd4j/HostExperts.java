@@ -143,16 +143,23 @@ final class HostExperts {
             Operand u = into.up() != null
                     ? part(inner(into.up(), tile), tile)
                     : gated() ? alone(lease.scratch(tileBytes(tile)), tile) : h;
+            Operand rows = rows(lease, tile, x);
             if (gated()) {
-                project(tile, x, ones, BankPart.GATE, BankPart.GATE_BIAS, g);
+                project(tile, rows, ones, BankPart.GATE, BankPart.GATE_BIAS, g);
             }
-            project(tile, x, ones, BankPart.UP, BankPart.UP_BIAS, u);
+            project(tile, rows, ones, BankPart.UP, BankPart.UP_BIAS, u);
             HostActivations.Stretch from = new HostActivations.Stretch(gated() ? g : null, u);
             forStoredRows(
                     tile,
                     h,
                     (row, count) -> activations.forward(activation, from.storedRow(row), h.storedRow(row), count));
         }
+    }
+
+    /** Rows of a tile, stored as what is computed from them. */
+    private Operand rows(Lease lease, Tile tile, Operand x) {
+        Operand rows = x.fromRow(tile.firstRow());
+        return isTransposed(tile) ? products.gemm().turned(lease, tile.rows(), hiddenSize, rows) : rows;
     }
 
     /** {@code y = x · weightᵀ (+ bias)}. */
@@ -162,8 +169,7 @@ final class HostExperts {
             products.gemm().multiply(tile.rows(), tile.columns(), 1, ones, row, false, y);
         }
         Operand w = new Operand(weight(weight, tile), 0, hiddenSize, true).fromColumn(tile.column());
-        Operand rows = x.fromRow(tile.firstRow());
-        products.gemm().product(tile.rows(), tile.columns(), hiddenSize, rows, w, biases, y);
+        products.gemm().product(tile.rows(), tile.columns(), hiddenSize, x, w, biases, y);
     }
 
     private interface StoredRow {
@@ -216,8 +222,7 @@ final class HostExperts {
             Operand d = alone(lease.scratch(tileBytes(tile)), tile);
             Operand w =
                     Operand.of(weight(BankPart.DOWN, tile), 0, intermediateSize).fromColumn(tile.column());
-            products.gemm()
-                    .product(tile.rows(), tile.columns(), hiddenSize, dOutput.fromRow(tile.firstRow()), w, false, d);
+            products.gemm().product(tile.rows(), tile.columns(), hiddenSize, rows(lease, tile, dOutput), w, false, d);
             HostActivations.Stretch stored = stretch(from, tile);
             HostActivations.Stretch gradients = stretch(into, tile);
             forStoredRows(

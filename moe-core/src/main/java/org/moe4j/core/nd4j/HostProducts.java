@@ -9,14 +9,12 @@ import org.moe4j.core.host.Workers;
 
 /** Products of all groups at once, cut into tiles that run in parallel, each on one OpenBLAS thread. */
 final class HostProducts {
-    private final Elements elements;
     private final Workers workers;
     private final HostGemm gemm;
 
     HostProducts(Elements elements, Workers workers) {
-        this.elements = elements;
         this.workers = workers;
-        this.gemm = new HostGemm(elements);
+        this.gemm = new HostGemm(elements, OpenBlas.hasSmallKernels());
     }
 
     HostGemm gemm() {
@@ -42,17 +40,14 @@ final class HostProducts {
         });
     }
 
-    /** {@code y = Σ_i x_i · w_i} for one tile, in scratch of its own; y row-major, from the first of all rows on. */
+    /** {@code y = Σ_i x_i · w_i} for one tile; y row-major, from the first of all rows on. */
     void rowMajor(Tile tile, List<HostGemm.Term> terms, Operand y) {
         List<HostGemm.Term> parts = terms.stream()
                 .map(term -> new HostGemm.Term(
                         term.inner(), term.x().fromRow(tile.row()), term.w().fromColumn(tile.column())))
                 .toList();
-        long scratch = HostGemm.scratch(tile.rows(), tile.columns(), parts) * elements.bytes();
-        try (Lease lease = new Lease()) {
-            Operand target = y.fromRow(tile.firstRow()).fromColumn(tile.column());
-            gemm.rowMajor(tile.rows(), tile.columns(), parts, lease.scratch(scratch), target);
-        }
+        gemm.rowMajor(
+                tile.rows(), tile.columns(), parts, y.fromRow(tile.firstRow()).fromColumn(tile.column()));
     }
 
     /** {@code y_g = aᵀ · b (+ y_g)} over the rows of each group that has any and has a y; row-major, strides are columns. */

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.bytedeco.javacpp.Loader;
@@ -33,6 +34,8 @@ final class OpenBlas {
         "BULLDOZER", "SANDYBRIDGE", "BARCELONA", "NEHALEM", "CORE2", "PRESCOTT", "NEOVERSEV2", "NEOVERSEV1",
         "NEOVERSEN2", "NEOVERSEN1", "ARMV8SVE", "VORTEX", "CORTEXA57", "ARMV8"
     };
+
+    private static final Set<String> SMALL_KERNELS = Set.of("SAPPHIRERAPIDS", "COOPERLAKE", "SKYLAKEX");
 
     private static final OpenBlas LIBRARY = new OpenBlas();
 
@@ -82,19 +85,26 @@ final class OpenBlas {
         }
     }
 
-    static String report() {
+    /** Whether the library has kernels for small products on this machine, as it has for vectors of 512 bits. */
+    static boolean hasSmallKernels() {
+        return SMALL_KERNELS.contains(core());
+    }
+
+    private static String core() {
         Pointer chosen = Loader.addressof("gotoblas");
-        String core = "unknown core";
-        if (chosen != null) {
-            Pointer table = new PointerPointer<>(chosen).get(0);
-            for (String name : CORES) {
-                if (table != null && table.equals(Loader.addressof("gotoblas_" + name))) {
-                    core = name;
-                }
+        Pointer table = chosen == null ? null : new PointerPointer<>(chosen).get(0);
+        for (String name : CORES) {
+            if (table != null && table.equals(Loader.addressof("gotoblas_" + name))) {
+                return name;
             }
         }
-        return version().orElse("unknown BLAS") + ", core " + core + ", 1 thread per product, "
-                + Runtime.getRuntime().availableProcessors() + " processors";
+        return "unknown";
+    }
+
+    static String report() {
+        String core = core();
+        return version().orElse("unknown BLAS") + ", " + (core.equals("unknown") ? "unknown core" : "core " + core)
+                + ", 1 thread per product, " + Runtime.getRuntime().availableProcessors() + " processors";
     }
 
     /** The version as it is written in the library file that was loaded, not the one of the Java classes beside it. */

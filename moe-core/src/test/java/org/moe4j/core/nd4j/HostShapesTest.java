@@ -79,6 +79,8 @@ class HostShapesTest {
         "6, 8070, 31, 2, 0, 16",
         "40, 1100, 7, 33, 0, 1",
         "1030, 20, 5, 64, 1, 40",
+        "1100, 40, 8, 9, 16, 17",
+        "70, 1100, 33, 95, 8, 100",
         "9, 12, 1030, 1, 2050, 15"
     })
     void everyWayThroughTheProductsAgrees(int hidden, int intermediate, int a, int b, int c, int d) {
@@ -166,9 +168,9 @@ class HostShapesTest {
         assertThat(HostGemm.smallBlock(15 * 7168, 1)).isEqualTo(9);
         assertThat(HostGemm.smallBlock(8 * 1024, 2)).isEqualTo(48);
         assertThat(HostGemm.smallBlock(0, 1)).isEqualTo(1 << 16);
-        assertThat(HostGemm.few(31, 8064)).isTrue();
-        assertThat(HostGemm.few(31, 8065)).isFalse();
-        assertThat(HostGemm.few(32, 1)).isFalse();
+        assertThat(HostGemm.few(8, 31250)).isTrue();
+        assertThat(HostGemm.few(8, 31251)).isFalse();
+        assertThat(HostGemm.few(9, 1)).isFalse();
     }
 
     @Test
