@@ -2,6 +2,8 @@ package org.moe4j.core.vector;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.lang.reflect.Proxy;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -68,6 +70,30 @@ final class SelfCheckTest {
                 assertThat(CHECK.multiplies("half", new Wrong(CHECK.halves(bfloat16), rows, panels, output)))
                         .isPresent();
             }
+        }
+    }
+
+    /** Panels with one wrong weight, seen by gradients alone. */
+    @SuppressWarnings("unchecked")
+    private static Panels<float[]> wrongPieces(Panels<float[]> right) {
+        return (Panels<float[]>) Proxy.newProxyInstance(
+                Panels.class.getClassLoader(), new Class<?>[] {Panels.class}, (proxy, method, arguments) -> {
+                    Object result = method.invoke(right, arguments);
+                    if (result instanceof Panels.Piece<?> piece) {
+                        float[] values = ((float[]) piece.values()).clone();
+                        values[piece.at()]++;
+                        return new Panels.Piece<>(values, piece.at(), piece.panelStep());
+                    }
+                    return result;
+                });
+    }
+
+    @Test
+    void oneWrongWeightOfGradientsIsFound() {
+        for (Panels<float[]> right : List.of(CHECK.plain(), CHECK.halves(true), CHECK.halves(false))) {
+            assertThat(CHECK.goesThrough("right", right)).isEmpty();
+            assertThat(CHECK.goesThrough("wrong", wrongPieces(right)))
+                    .hasValueSatisfying(fault -> assertThat(fault).startsWith("wrong gradients, 1 rows"));
         }
     }
 

@@ -11,7 +11,6 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.moe4j.core.host.Workers;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Bank;
 import org.moe4j.core.backend.BankPart;
@@ -19,6 +18,7 @@ import org.moe4j.core.backend.BankPass;
 import org.moe4j.core.backend.BankWeights;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.host.Workers;
 
 /** Weights that fit 16 bits are kept there, and nobody can tell but by the memory. */
 class WeightStorageTest {
