@@ -17,7 +17,7 @@ public record PeersRun(LayerSize size, Pass pass, List<OwnBackend> backends, Lis
     private static final long SEED = 1;
 
     /** Seconds until all is compiled; seconds and turns of measuring; enough of a pause for threads that spin to go to sleep. */
-    private static final Alternation ALTERNATION = new Alternation(1.5, 3, 9, 400, 5);
+    private static final Alternation ALTERNATION = new Alternation(1.5, 3, 9, 400, 80);
 
     /**
      * Copies and checks.

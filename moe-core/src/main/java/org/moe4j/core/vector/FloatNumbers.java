@@ -110,8 +110,12 @@ final class FloatNumbers implements Numbers<float[]> {
             int at) {
         for (int row = from, y = at; row < to; row++, y += width) {
             int x = (index == null ? row : index[row]) * columns + column;
-            for (int c = 0; c < count; c++) {
-                into[y + c] = a[x + c];
+            if (count > Shapes.ROWS) {
+                System.arraycopy(a, x, into, y, count);
+            } else {
+                for (int c = 0; c < count; c++) { // so few that a call costs more
+                    into[y + c] = a[x + c];
+                }
             }
             for (int c = count; c < width; c++) {
                 into[y + c] = 0;

@@ -17,10 +17,10 @@ import org.moe4j.core.vector.tile.Shapes;
 @SuppressWarnings("ArrayRecordComponent") // read, never compared
 record WeightGradient<A>(Numbers<A> numbers, A a, int p, A b, int q, int @Nullable [] index) {
     /** Columns of a that one task takes. */
-    static final int COLUMNS_OF_TASK = 256;
+    static final int COLUMNS_OF_TASK = 512;
 
     private static final int ROWS = 256;
-    private static final int STRIPS = 8;
+    private static final int STRIPS = 4;
 
     int tasks() {
         return (p + COLUMNS_OF_TASK - 1) / COLUMNS_OF_TASK;
