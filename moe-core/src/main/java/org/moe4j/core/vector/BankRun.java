@@ -109,7 +109,13 @@ final class BankRun<A> {
         blocks.pack(bank.numbers, tokens, bank.hiddenSize, rows, from, x);
         ExpertForward<A> forward = new ExpertForward<>(bank, expert, kept);
         forward.inner(blocks, from, x, 0, bank.panels(), scratch, hidden);
+        clear(from, count);
         forward.down(blocks, from, hidden, 0, bank.down(expert).count(), scratch, y);
+    }
+
+    /** Kernels add to what is there. */
+    private void clear(int from, int count) {
+        bank.numbers.fill(y, from * bank.hiddenSize, (from + count) * bank.hiddenSize, 0);
     }
 
     /** Experts one after another, each by all workers. */
@@ -128,6 +134,7 @@ final class BankRun<A> {
         A x = bank.numbers.array(blocks.padded() * bank.hiddenSize);
         A hidden = bank.numbers.array(blocks.padded() * bank.intermediateSize);
         blocks.pack(bank.numbers, tokens, bank.hiddenSize, rows, task.from(), x);
+        clear(task.from(), task.rows());
         forRanges(
                 bank.panels(),
                 nanos,

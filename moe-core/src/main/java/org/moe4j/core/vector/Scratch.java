@@ -1,5 +1,6 @@
 package org.moe4j.core.vector;
 
+import java.lang.ref.SoftReference;
 import org.moe4j.core.host.ActivationLoops;
 import org.moe4j.core.vector.tile.Shapes;
 
@@ -14,13 +15,14 @@ final class Scratch<A> {
     private static final ThreadLocal<Scratch<double[]>> DOUBLES =
             ThreadLocal.withInitial(() -> new Scratch<>(DoubleNumbers.INSTANCE));
 
-    private static final int MOST_OUTPUTS = 1 << 20;
+    private static final int FEW_OUTPUTS = 1 << 20;
 
     private final Numbers<A> numbers;
     private A x;
     private A hidden;
     private A weights;
     private A outputs;
+    private SoftReference<A> manyOutputs;
     private A ordered;
 
     /** What a kernel writes: rows of all its panels. */
@@ -37,6 +39,7 @@ final class Scratch<A> {
         hidden = numbers.array(0);
         weights = numbers.array(0);
         outputs = numbers.array(0);
+        manyOutputs = new SoftReference<>(outputs);
         ordered = numbers.array(0);
         tile = numbers.array(Shapes.ROWS * Shapes.MOST_PANELS * numbers.panel());
         loops = new ActivationLoops(numbers::logistic);
@@ -63,14 +66,18 @@ final class Scratch<A> {
         return hidden;
     }
 
-    /** Zeros for rows that experts write; more than a few are not kept. */
+    /** Rows that experts write. Many are kept while memory is not short: to get new memory takes longer than to fill it. */
     A outputs(int length) {
-        if (length > MOST_OUTPUTS) {
-            return numbers.array(length);
+        if (length <= FEW_OUTPUTS) {
+            outputs = room(outputs, length);
+            return outputs;
         }
-        outputs = room(outputs, length);
-        numbers.fill(outputs, 0, length, 0);
-        return outputs;
+        A many = manyOutputs.get();
+        if (many == null || numbers.length(many) < length) {
+            many = numbers.array(length);
+            manyOutputs = new SoftReference<>(many);
+        }
+        return many;
     }
 
     /** A part of a weight matrix in another order. */
