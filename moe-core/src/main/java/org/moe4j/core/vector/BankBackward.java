@@ -100,10 +100,11 @@ final class BankBackward<A> {
         int cuts = count >= wanted || workers.threads() == 1
                 ? 1
                 : Math.max(1, Math.min(wanted / Math.max(1, count), terms / LEAST_TERMS));
-        int step = (terms + cuts - 1) / cuts;
-        workers.forEach(count * cuts, Cost.product(groups.rows(), terms, columns), i -> {
-            int from = i % cuts * step;
-            task.run(pieces.get(i / cuts), from, Math.min(terms, from + step));
+        int step = Math.max(1, (terms + cuts - 1) / cuts);
+        int ranges = (terms + step - 1) / step; // fewer than cuts where rounding the step up leaves nothing to the last
+        workers.forEach(count * ranges, Cost.product(groups.rows(), terms, columns), i -> {
+            int from = i % ranges * step;
+            task.run(pieces.get(i / ranges), from, Math.min(terms, from + step));
         });
     }
 
