@@ -25,6 +25,12 @@ interface Numbers<A> {
 
     int length(A a);
 
+    default A copyOf(A a) {
+        A copy = array(length(a));
+        copy(a, 0, copy, 0, length(a));
+        return copy;
+    }
+
     double unitRoundoff();
 
     /** To this precision. */

@@ -43,7 +43,7 @@ final class PackedBank<A> {
                 vectors.put(
                         part,
                         IntStream.range(0, weights.count())
-                                .mapToObj(e -> array(weights, part, e))
+                                .mapToObj(e -> numbers.copyOf(array(weights, part, e))) // as the panels are copies
                                 .toList());
             }
         }

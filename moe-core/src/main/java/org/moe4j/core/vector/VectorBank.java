@@ -50,7 +50,9 @@ final class VectorBank<A> implements Bank {
     @Override
     public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
         check(tokens, rows, groups);
-        return new Pass(VectorMatrix.<A>content(tokens).array(), rows.clone(), groups);
+        A values = VectorMatrix.<A>content(tokens).array();
+        A kept = tokens.isBuffer() ? packed.numbers.copyOf(values) : values; // a pass must not see later changes
+        return new Pass(kept, rows.clone(), groups);
     }
 
     @Override
