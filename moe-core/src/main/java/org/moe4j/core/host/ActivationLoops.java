@@ -110,8 +110,8 @@ public final class ActivationLoops {
             double up = Math.max(-limit, Math.min(limit, u[i])) + clamped.offset();
             double dUp = d[i] * Math.min(g[i], limit) * s[i];
             double dGate = d[i] * up * s[i] * (1 + x[i] * (1 - s[i]));
-            g[i] = g[i] > limit ? 0 : dGate;
-            u[i] = Math.abs(u[i]) > limit ? 0 : dUp;
+            g[i] = g[i] > limit ? d[i] * 0 : dGate; // NaN stays NaN
+            u[i] = Math.abs(u[i]) > limit ? d[i] * 0 : dUp;
         }
     }
 

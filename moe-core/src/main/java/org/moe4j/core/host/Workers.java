@@ -118,7 +118,7 @@ public final class Workers {
     @SuppressWarnings("ThreadPriorityCheck") // a courtesy to others; nothing relies on it
     private static void spin(long nanos, BooleanSupplier there) {
         long end = System.nanoTime() + nanos;
-        for (int i = 1; !there.getAsBoolean() && System.nanoTime() < end; i++) {
+        for (int i = 1; !there.getAsBoolean() && System.nanoTime() - end < 0; i++) {
             if (i % SPINS_PER_YIELD == 0) {
                 Thread.yield();
             } else {

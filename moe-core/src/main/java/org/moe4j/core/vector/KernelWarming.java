@@ -41,7 +41,11 @@ final class KernelWarming {
                     "moe4j-warming");
             thread.setDaemon(true);
             thread.setContextClassLoader(null);
-            thread.start();
+            try {
+                thread.start();
+            } catch (OutOfMemoryError none) {
+                // then the first calls are slower
+            }
         }
     }
 

@@ -175,6 +175,16 @@ abstract class ElementContract extends KernelContract {
         }
     }
 
+    @ParameterizedTest
+    @MethodSource("activations")
+    void gradientsThatAreNotANumberSpreadBeyondAnyLimit(Activation activation) {
+        Matrix far = backend().matrix(1, 2, new double[] {100, -100});
+        Matrix bad = backend().matrix(1, 2, new double[] {Double.NaN, Double.NaN});
+        Projections gradients = backend().activateBackward(activation, projections(activation, far, far), bad);
+        assertThat(gradients.up().toArray()).containsExactly(Double.NaN, Double.NaN);
+        gradients.gate().ifPresent(dGate -> assertThat(dGate.toArray()).containsExactly(Double.NaN, Double.NaN));
+    }
+
     @Test
     void swiGluHasTheRightLimits() {
         double[] gate = {1e4, -1e4, Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY, Double.NaN, 0};
