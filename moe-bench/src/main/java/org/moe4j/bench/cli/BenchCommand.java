@@ -82,9 +82,10 @@ final class BenchCommand implements Callable<Integer> {
             return 0;
         }
         List<String> known = known();
-        if (known.stream().noneMatch(benchmark -> contains(benchmark, wanted))) {
+        if (wanted.isBlank() || known.stream().noneMatch(benchmark -> contains(benchmark, wanted))) {
             throw new ParameterException(
-                    spec.commandLine(), "NAME: expected a part of one of " + known + " but was " + wanted);
+                    spec.commandLine(),
+                    "NAME: expected a part of one of " + known + " but was " + (wanted.isBlank() ? "blank" : wanted));
         }
         requireParameters(wanted);
         Collection<RunResult> results = new Runner(

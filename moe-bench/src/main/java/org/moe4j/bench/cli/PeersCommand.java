@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.ServiceLoader;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -92,9 +93,13 @@ final class PeersCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        LayerSize layer = LayerSize.parse(size);
+        LayerSize layer = layer();
         if (threads < 1) {
             throw new ParameterException(spec.commandLine(), "--threads: expected at least 1 but was " + threads);
+        }
+        if (tokens.isEmpty() || tokens.stream().anyMatch(count -> count < 1)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--tokens: expected numbers of at least 1 but was " + tokens);
         }
         PeersRun run = new PeersRun(
                 layer,
@@ -111,6 +116,15 @@ final class PeersCommand implements Callable<Integer> {
         }
         print(result, write(folder, result));
         return 0;
+    }
+
+    private LayerSize layer() {
+        try {
+            return LayerSize.parse(size);
+        } catch (IllegalArgumentException | NoSuchElementException e) {
+            String expected = String.valueOf(e.getMessage()).replaceFirst("^\\w+: ", ""); // what it calls the option
+            throw new ParameterException(spec.commandLine(), "--preset: " + expected, e);
+        }
     }
 
     private OwnBackend backend(String name) {

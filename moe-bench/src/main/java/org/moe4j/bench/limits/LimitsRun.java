@@ -23,6 +23,7 @@ public final class LimitsRun {
      */
     public static LimitsResult measure(boolean quick) throws IOException {
         Path file = Files.createTempFile("limits", ".json");
+        file.toFile().deleteOnExit(); // also where the command is interrupted
         try {
             int status = start(List.of(Double.toString(quick ? QUICK_SECONDS : FULL_SECONDS), file.toString()));
             if (status != 0) {
@@ -53,6 +54,7 @@ public final class LimitsRun {
         environment.remove("OPENBLAS_CORETYPE"); // both cap the speed of OpenBLAS
         environment.remove("OPENBLAS_L2_SIZE");
         Process process = builder.start();
+        Runtime.getRuntime().addShutdownHook(new Thread(process::destroy)); // a signal may reach the command alone
         try {
             return process.waitFor();
         } catch (InterruptedException e) {

@@ -31,6 +31,11 @@ public record LayerSize(int hiddenSize, int intermediateSize, int experts, int t
             throw new IllegalArgumentException("size: expected D, F and K of at least 1 and E of at least K but was D "
                     + hiddenSize + ", F " + intermediateSize + ", E " + experts + ", K " + topK);
         }
+        long largest = (long) hiddenSize * Math.max(intermediateSize, experts);
+        if (largest > Integer.MAX_VALUE) {
+            throw new IllegalArgumentException("size: expected matrices (F×D, E×D) of at most " + Integer.MAX_VALUE
+                    + " numbers but was one of " + largest);
+        }
     }
 
     /**

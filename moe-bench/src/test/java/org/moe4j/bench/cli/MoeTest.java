@@ -19,6 +19,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.bench.study.mergescale.SmallResult;
 import picocli.CommandLine;
@@ -97,6 +98,7 @@ final class MoeTest {
                 "--forward",
                 "half");
         wrongUsage("moe: NAME: expected a part of one of [", "moe bench", "bench", "noSuchBenchmark");
+        wrongUsage("moe: NAME: expected a part of one of [", "moe bench", "bench", "");
         wrongUsage(
                 "moe: --param: expected one of [preset] (parameters of RouterBenchmark) but was tokens",
                 "moe bench",
@@ -119,6 +121,21 @@ final class MoeTest {
                 "peers",
                 "--backend",
                 "nd4j,cuda");
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "--preset | nosuch | --preset: expected one of [",
+                "--preset | 16,8,4 | --preset: expected D,F,E,K (four whole numbers) but was 16,8,4",
+                "--preset | 16,8,4,5 | --preset: expected D, F and K of at least 1 and E of at least K but was",
+                "--preset | 65536,32768,4,2 | --preset: expected matrices (F×D, E×D) of at most 2147483647 numbers but was",
+                "--tokens | 8,0 | --tokens: expected numbers of at least 1 but was [8, 0]",
+                "--threads | 0 | --threads: expected at least 1 but was 0"
+            })
+    void sizesOfPeersThatCannotBeAreWrongUsage(String option, String value, String line) {
+        wrongUsage("moe: " + line, "moe bench peers", "bench", "peers", option, value);
     }
 
     private static void wrongUsage(String line, String command, String... arguments) {
