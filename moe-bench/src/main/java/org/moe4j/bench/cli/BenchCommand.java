@@ -78,6 +78,10 @@ final class BenchCommand implements Callable<Integer> {
     public Integer call() throws IOException, RunnerException {
         String wanted = name;
         if (wanted == null) {
+            if (quick || !values.isEmpty()) {
+                throw new ParameterException(
+                        spec.commandLine(), "NAME: expected a part of a name with --quick or --param but was missing");
+            }
             list();
             return 0;
         }
@@ -93,6 +97,16 @@ final class BenchCommand implements Callable<Integer> {
                 .run();
         print(results);
         return 0;
+    }
+
+    /** A subcommand does not see what stands before it. */
+    void requireNothingBefore(CommandSpec subcommand) {
+        if (name != null || json || quick || !values.isEmpty()) {
+            throw new ParameterException(
+                    subcommand.commandLine(),
+                    "bench: expected all options behind '" + subcommand.name() + "' but was "
+                            + (name != null ? "NAME " + name : "one") + " before it");
+        }
     }
 
     private Options options(String wanted) {

@@ -22,6 +22,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** {@code moe bench limits}: a layer beside the limits of the machine. */
@@ -39,6 +40,9 @@ final class LimitsCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
+    @ParentCommand
+    private BenchCommand bench = new BenchCommand();
+
     @Option(names = "--quick", description = "Shorter measurements: about half a minute instead of three.")
     private boolean quick;
 
@@ -53,6 +57,7 @@ final class LimitsCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
+        bench.requireNothingBefore(spec);
         if (out != null && out.toString().isEmpty()) {
             throw new ParameterException(spec.commandLine(), "--out: expected a folder but was empty");
         }

@@ -28,6 +28,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** {@code moe bench peers}: our layer beside the same layer in other libraries. */
@@ -44,6 +45,9 @@ final class PeersCommand implements Callable<Integer> {
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
+
+    @ParentCommand
+    private BenchCommand bench = new BenchCommand();
 
     @Option(names = "--json", description = "Print the same facts as one JSON object instead of the table.")
     private boolean json;
@@ -93,6 +97,7 @@ final class PeersCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
+        bench.requireNothingBefore(spec);
         LayerSize layer = layer();
         if (threads < 1) {
             throw new ParameterException(spec.commandLine(), "--threads: expected at least 1 but was " + threads);

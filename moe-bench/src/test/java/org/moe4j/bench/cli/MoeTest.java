@@ -56,7 +56,8 @@ final class MoeTest {
                 "run ",
                 "rewrite ",
                 "bench ",
-                "bench peers "
+                "bench peers ",
+                "bench limits "
             })
     void everyCommandHasHelp(String command) {
         Outcome help = moe((command + "--help").split(" "));
@@ -145,6 +146,22 @@ final class MoeTest {
         assertThat(outcome.errLines()).hasSize(2);
         assertThat(outcome.errLines().get(0)).startsWith(line);
         assertThat(outcome.errLines().get(1)).isEqualTo("Try '" + command + " --help'.");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"peers", "limits"})
+    void optionsBeforeASubcommandAreNotLost(String subcommand) {
+        String line = "moe: bench: expected all options behind '" + subcommand + "' but was ";
+        wrongUsage(line + "one before it", "moe bench " + subcommand, "bench", "--json", subcommand);
+        wrongUsage(line + "one before it", "moe bench " + subcommand, "bench", "--quick", subcommand);
+        wrongUsage(line + "NAME Router before it", "moe bench " + subcommand, "bench", "Router", subcommand);
+    }
+
+    @Test
+    void optionsOfABenchmarkNeedItsName() {
+        String line = "moe: NAME: expected a part of a name with --quick or --param but was missing";
+        wrongUsage(line, "moe bench", "bench", "--quick");
+        wrongUsage(line, "moe bench", "bench", "--param", "tokens=1");
     }
 
     @Test

@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Compares the kernels with scalar loops of {@link Math#fma}, bit for bit: every shape and storage. As every kernel is
- * called, their classes are loaded and linked when the first bank comes.
+ * called, their classes are loaded and linked when the first backend is made.
  *
  * @param <A> {@code float[]} or {@code double[]}
  */
