@@ -4,10 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
-import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.BankPart;
 import org.moe4j.core.backend.RowGroups;
-import org.moe4j.core.host.ActivationLoops;
 import org.moe4j.core.host.Workers;
 
 /**
@@ -59,7 +57,8 @@ final class BankBackward<A> {
                 (p, from, to) -> new InputGradient<>(numbers, bank.down(p.expert()), downOrder, hiddenSize)
                         .run(dOutput, p.from(), p.rows(), from, to, dHidden, p.from()));
         A dUp = bank.gated() ? numbers.array(rows * intermediateSize) : dHidden;
-        activations(rows * intermediateSize, kept, dHidden, dUp);
+        new ActivationTiles<>(numbers, workers)
+                .backward(bank.activation, kept.gate(), kept.up(), dHidden, /* dGate= */ dHidden, dUp);
         A dInput = numbers.array(rows * hiddenSize);
         List<ColumnRun> innerOrder = bank.innerOrder();
         int columns = (bank.gated() ? 2 : 1) * intermediateSize;
@@ -119,27 +118,6 @@ final class BankBackward<A> {
                 to += 2 * here;
             }
         }
-    }
-
-    /** From gradients of the hidden rows to those of gate, where they stood, and of up. */
-    private void activations(int count, ExpertForward.Kept<A> kept, A d, A dUp) {
-        int tile = ActivationLoops.TILE;
-        workers.forEach((count + tile - 1) / tile, 2L * count, i -> {
-            int at = i * tile;
-            int here = Math.min(tile, count - at);
-            Scratch<A> s = Scratch.of(numbers);
-            numbers.widen(kept.up(), at, s.up, here);
-            numbers.widen(d, at, s.d, here);
-            A gate = kept.gate();
-            if (gate != null && bank.activation instanceof Activation.Gated gated) {
-                numbers.widen(gate, at, s.gate, here);
-                s.loops.backward(gated, s.gate, s.up, s.d, here);
-                numbers.narrow(s.gate, d, at, here);
-            } else if (bank.activation instanceof Activation.Plain plain) {
-                s.loops.backward(plain, s.up, s.d, here);
-            }
-            numbers.narrow(s.up, dUp, at, here);
-        });
     }
 
     private void weights(

@@ -50,7 +50,7 @@ final class VectorBank<A> implements Bank {
     @Override
     public BankPass forward(Matrix tokens, int[] rows, RowGroups groups) {
         check(tokens, rows, groups);
-        A values = VectorMatrix.<A>content(tokens).array();
+        A values = kernels.array(tokens);
         A kept = tokens.isBuffer() ? packed.numbers.copyOf(values) : values; // a pass must not see later changes
         return new Pass(kept, rows.clone(), groups);
     }
@@ -58,8 +58,8 @@ final class VectorBank<A> implements Bank {
     @Override
     public Matrix apply(Matrix tokens, int[] rows, RowGroups groups) {
         check(tokens, rows, groups);
-        A y = array(rows.length, packed.hiddenSize);
-        run(VectorMatrix.<A>content(tokens).array(), rows, groups, null, y);
+        A y = kernels.fresh(rows.length, packed.hiddenSize);
+        run(kernels.array(tokens), rows, groups, null, y);
         return matrix(rows.length, packed.hiddenSize, y);
     }
 
@@ -77,9 +77,8 @@ final class VectorBank<A> implements Bank {
         int count = weights.requireSums(backend, rows.length, sums, scales, perSum, output, at);
         int d = packed.hiddenSize;
         A y = Scratch.of(packed.numbers).outputs(Require.elements(rows.length, d));
-        run(VectorMatrix.<A>content(tokens).array(), rows, groups, null, y);
-        kernels.sumRows(
-                y, d, sums, scales, perSum, VectorMatrix.<A>content(output).array(), at, count);
+        run(kernels.array(tokens), rows, groups, null, y);
+        kernels.sumRows(y, d, sums, scales, perSum, kernels.array(output), at, count);
     }
 
     private void run(A tokens, int[] rows, RowGroups groups, ExpertForward.@Nullable Kept<A> kept, A y) {
@@ -90,18 +89,8 @@ final class VectorBank<A> implements Bank {
         SpeedWatch.PROCESS.ran(System.nanoTime() - start, cost, workers.threads());
     }
 
-    private A array(int rows, int columns) {
-        return packed.numbers.array(Require.elements(rows, columns));
-    }
-
     private Matrix matrix(int rows, int columns, A values) {
-        return new VectorMatrix<>(
-                backend,
-                packed.numbers,
-                rows,
-                columns,
-                new Content.Dense<>(packed.numbers, values, rows, columns, false),
-                false);
+        return kernels.matrix(rows, columns, values, false);
     }
 
     @Override
@@ -132,9 +121,9 @@ final class VectorBank<A> implements Bank {
             this.rows = rows;
             this.groups = groups;
             int f = packed.intermediateSize;
-            @Nullable A gate = packed.gated() ? array(rows.length, f) : null;
-            kept = new ExpertForward.Kept<>(gate, array(rows.length, f), array(rows.length, f));
-            A y = array(rows.length, packed.hiddenSize);
+            @Nullable A gate = packed.gated() ? kernels.fresh(rows.length, f) : null;
+            kept = new ExpertForward.Kept<>(gate, kernels.fresh(rows.length, f), kernels.fresh(rows.length, f));
+            A y = kernels.fresh(rows.length, packed.hiddenSize);
             VectorBank.this.run(tokens, rows, groups, kept, y);
             output = matrix(rows.length, packed.hiddenSize, y);
         }
@@ -149,7 +138,7 @@ final class VectorBank<A> implements Bank {
                 throw new IllegalStateException("pass: expected an open pass but was closed");
             }
             KernelChecks.gradient(backend, dOutput, output);
-            return VectorMatrix.<A>content(dOutput).array();
+            return kernels.array(dOutput);
         }
 
         private Matrix run(A dOutput, BankBackward.Into<A> into) {
@@ -189,9 +178,8 @@ final class VectorBank<A> implements Bank {
             A d = gradient(dOutput);
             weights.requireBuffers(backend, into);
             Map<BankPart, Map<Integer, A>> arrays = new EnumMap<>(BankPart.class);
-            into.forEach((part, buffers) ->
-                    buffers.forEach((expert, buffer) -> arrays.computeIfAbsent(part, absent -> new TreeMap<>())
-                            .put(expert, VectorMatrix.<A>content(buffer).array())));
+            into.forEach((part, buffers) -> buffers.forEach((expert, buffer) ->
+                    arrays.computeIfAbsent(part, absent -> new TreeMap<>()).put(expert, kernels.array(buffer))));
             return run(d, new BankBackward.Into<>(arrays));
         }
 

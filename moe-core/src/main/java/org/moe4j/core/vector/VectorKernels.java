@@ -5,12 +5,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
-import org.moe4j.core.host.ActivationLoops;
 import org.moe4j.core.host.Workers;
 import org.moe4j.core.internal.Require;
 
@@ -20,8 +20,6 @@ import org.moe4j.core.internal.Require;
  * @param <A> {@code float[]} or {@code double[]}
  */
 final class VectorKernels<A> {
-    private static final int TILE = ActivationLoops.TILE;
-
     private final VectorBackend backend;
     private final Numbers<A> numbers;
     private final Workers workers;
@@ -225,64 +223,26 @@ final class VectorKernels<A> {
         return at < 0 ? OptionalLong.empty() : OptionalLong.of(at);
     }
 
-    private interface Stretch<A> {
-        void run(Scratch<A> scratch, int at, int count);
-    }
-
-    private void forTiles(int count, Stretch<A> stretch) {
-        workers.forEach(
-                (count + TILE - 1) / TILE,
-                2L * count,
-                i -> stretch.run(Scratch.of(numbers), i * TILE, Math.min(TILE, count - i * TILE)));
-    }
-
     Matrix activate(Activation activation, Projections projections) {
         Matrix up = projections.up();
-        A u = array(up);
         A y = fresh(up.rows(), up.columns());
-        if (activation instanceof Activation.Gated gated) {
-            A g = array(projections.gateOrThrow());
-            forTiles(numbers.length(y), (s, at, count) -> {
-                numbers.widen(g, at, s.gate, count);
-                numbers.widen(u, at, s.up, count);
-                s.loops.forward(gated, s.gate, s.up, count);
-                numbers.narrow(s.up, y, at, count);
-            });
-        } else if (activation instanceof Activation.Plain plain) {
-            forTiles(numbers.length(y), (s, at, count) -> {
-                numbers.widen(u, at, s.up, count);
-                s.loops.forward(plain, s.up, count);
-                numbers.narrow(s.up, y, at, count);
-            });
-        }
+        new ActivationTiles<>(numbers, workers).forward(activation, gate(activation, projections), array(up), y);
         return matrix(up.rows(), up.columns(), y);
     }
 
+    private @Nullable A gate(Activation activation, Projections projections) {
+        return activation.gated() ? array(projections.gateOrThrow()) : null;
+    }
+
     Projections activateBackward(Activation activation, Projections projections, Matrix dHidden) {
-        Matrix up = projections.up();
-        A u = array(up);
-        A d = array(dHidden);
-        A dUp = fresh(up.rows(), up.columns());
-        if (activation instanceof Activation.Plain plain) {
-            forTiles(numbers.length(dUp), (s, at, count) -> {
-                numbers.widen(u, at, s.up, count);
-                numbers.widen(d, at, s.d, count);
-                s.loops.backward(plain, s.up, s.d, count);
-                numbers.narrow(s.up, dUp, at, count);
-            });
-            return Projections.of(matrix(up.rows(), up.columns(), dUp));
-        }
-        Activation.Gated gated = (Activation.Gated) activation;
-        A g = array(projections.gateOrThrow());
-        A dGate = fresh(up.rows(), up.columns());
-        forTiles(numbers.length(dUp), (s, at, count) -> {
-            numbers.widen(g, at, s.gate, count);
-            numbers.widen(u, at, s.up, count);
-            numbers.widen(d, at, s.d, count);
-            s.loops.backward(gated, s.gate, s.up, s.d, count);
-            numbers.narrow(s.gate, dGate, at, count);
-            numbers.narrow(s.up, dUp, at, count);
-        });
-        return Projections.of(matrix(up.rows(), up.columns(), dGate), matrix(up.rows(), up.columns(), dUp));
+        int rows = dHidden.rows();
+        int columns = dHidden.columns();
+        A dUp = fresh(rows, columns);
+        A dGate = activation.gated() ? fresh(rows, columns) : dUp;
+        A gate = gate(activation, projections);
+        new ActivationTiles<>(numbers, workers)
+                .backward(activation, gate, array(projections.up()), array(dHidden), dGate, dUp);
+        Matrix byUp = matrix(rows, columns, dUp);
+        return activation.gated() ? Projections.of(matrix(rows, columns, dGate), byUp) : Projections.of(byUp);
     }
 }
