@@ -184,6 +184,11 @@ public final class ChosenExperts {
         return indices[slot];
     }
 
+    /** The same tokens in arrays of their own. */
+    ChosenExperts copy() {
+        return new ChosenExperts(experts, topK, tokens, offsets.clone(), Arrays.copyOf(indices, slots()));
+    }
+
     /**
      * The experts of one token.
      *
