@@ -1,0 +1,153 @@
+package org.moe4j.router.analysis.device;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.moe4j.core.internal.Require;
+
+/**
+ * Experts of which the busiest have copies on several devices, each of which takes an even part of the expert's load: a countermeasure
+ * to an uneven load, as DeepSeek-V3 serves it, with one spare expert beside eight on each of 32 devices (arXiv 2412.19437, section
+ * 3.4). It is arithmetic on a load that was counted before; later tokens may have another one.
+ */
+public final class ExpertCopies {
+    private final int[] copies;
+    private final List<List<Integer>> onDevice;
+    private final double[] load;
+
+    private ExpertCopies(int[] copies, List<List<Integer>> onDevice, double[] load) {
+        this.copies = copies;
+        this.onDevice = onDevice;
+        this.load = load;
+    }
+
+    /**
+     * Two greedy steps, as of DeepSeek's EPLB without its groups and nodes. <em>How many:</em> each expert has one copy; then, while
+     * there are slots, the expert with the largest load per copy (of equal ones the lower) gets one more, but no more than there are
+     * devices; slots that nobody can use stay empty. <em>Where:</em> from the largest load per copy down (of equal ones the lower
+     * expert first), each copy goes to the least loaded device that has a free slot and no copy of the same expert (of equal ones the
+     * lower); where every device with a free slot has one, to the least loaded of these. EPLB also puts copies of an expert on one device.
+     *
+     * @param expertLoad assignments of each of E experts
+     * @param devices N, at least 1
+     * @param slotsPerDevice experts that a device has room for; E in all at least
+     * @return the copies
+     * @see <a href="https://github.com/deepseek-ai/EPLB">deepseek-ai/EPLB, eplb.py</a>
+     */
+    public static ExpertCopies greedy(long[] expertLoad, int devices, int slotsPerDevice) {
+        int experts = Require.atLeast("expertLoad.length", expertLoad.length, 1);
+        Require.atLeast("devices", devices, 1);
+        DevicePlacement.requireLoad(expertLoad);
+        long slots = (long) devices * slotsPerDevice;
+        if (slotsPerDevice < 1 || slots < experts) {
+            throw Require.expected(
+                    "slotsPerDevice", "room for " + experts + " experts on " + devices + " devices", slotsPerDevice);
+        }
+        int[] copies = howMany(expertLoad, devices, slots);
+        List<List<Integer>> onDevice = new ArrayList<>();
+        for (int d = 0; d < devices; d++) {
+            onDevice.add(new ArrayList<>());
+        }
+        double[] load = new double[devices];
+        for (int expert : heaviestFirst(expertLoad, copies)) {
+            for (int copy = 0; copy < copies[expert]; copy++) {
+                int device = leastLoaded(expert, onDevice, load, slotsPerDevice);
+                onDevice.get(device).add(expert);
+                load[device] += perCopy(expertLoad, copies, expert);
+            }
+        }
+        onDevice.replaceAll(held -> {
+            Collections.sort(held);
+            return List.copyOf(held);
+        });
+        return new ExpertCopies(copies, List.copyOf(onDevice), load);
+    }
+
+    private static int[] howMany(long[] expertLoad, int devices, long slots) {
+        int[] copies = new int[expertLoad.length];
+        Arrays.fill(copies, 1);
+        for (long spare = slots - expertLoad.length; spare > 0; spare--) {
+            int busiest = -1;
+            for (int e = 0; e < copies.length; e++) {
+                if (copies[e] < devices
+                        && (busiest < 0 || perCopy(expertLoad, copies, e) > perCopy(expertLoad, copies, busiest))) {
+                    busiest = e;
+                }
+            }
+            if (busiest < 0) {
+                break; // all experts are on all devices
+            }
+            copies[busiest]++;
+        }
+        return copies;
+    }
+
+    private static double perCopy(long[] expertLoad, int[] copies, int expert) {
+        return (double) expertLoad[expert] / copies[expert];
+    }
+
+    private static List<Integer> heaviestFirst(long[] expertLoad, int[] copies) {
+        List<Integer> order = new ArrayList<>();
+        for (int e = 0; e < copies.length; e++) {
+            order.add(e);
+        }
+        order.sort((a, b) -> Double.compare(perCopy(expertLoad, copies, b), perCopy(expertLoad, copies, a))); // stable
+        return order;
+    }
+
+    private static int leastLoaded(int expert, List<List<Integer>> onDevice, double[] load, int slotsPerDevice) {
+        int best = -1;
+        boolean bestHasIt = true;
+        for (int d = 0; d < load.length; d++) {
+            if (onDevice.get(d).size() == slotsPerDevice) {
+                continue;
+            }
+            boolean hasIt = onDevice.get(d).contains(expert);
+            if (best < 0 || (bestHasIt && !hasIt) || (bestHasIt == hasIt && load[d] < load[best])) {
+                best = d;
+                bestHasIt = hasIt;
+            }
+        }
+        return best;
+    }
+
+    /**
+     * How many copies an expert has.
+     *
+     * @param expert 0 ≤ expert &lt; E
+     * @return at least 1
+     */
+    public int copies(int expert) {
+        return copies[expert];
+    }
+
+    /**
+     * The experts on a device.
+     *
+     * @param device 0 ≤ device &lt; N
+     * @return ascending; an expert may occur twice
+     */
+    public List<Integer> experts(int device) {
+        return onDevice.get(device);
+    }
+
+    /**
+     * Load of a device: of each copy on it, the expert's load divided by its copies.
+     *
+     * @param device 0 ≤ device &lt; N
+     * @return assignments
+     */
+    public double load(int device) {
+        return load[device];
+    }
+
+    /**
+     * The busiest device against an even share; {@link DevicePlacement#imbalance} says what it was without copies.
+     *
+     * @return largest load over mean load; 0 where there is no load at all
+     */
+    public double imbalance() {
+        return DevicePlacement.imbalanceOf(load);
+    }
+}
