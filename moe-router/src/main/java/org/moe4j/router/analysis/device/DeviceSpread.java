@@ -13,7 +13,7 @@ import org.moe4j.router.analysis.RoutingObserver;
 public final class DeviceSpread implements RoutingObserver {
     private final DevicePlacement placement;
     private final int[] deviceOf;
-    private final long[] load;
+    private final long[] expertLoad; // not of devices: one after another, their counts would wait for each other
     private final long[] tokensByDevices;
     private final long[] lastToken; // of a device, from 1
     private long tokens;
@@ -26,7 +26,7 @@ public final class DeviceSpread implements RoutingObserver {
     public DeviceSpread(DevicePlacement placement) {
         this.placement = placement;
         deviceOf = placement.deviceOfExperts();
-        load = new long[placement.devices()];
+        expertLoad = new long[deviceOf.length];
         tokensByDevices = new long[placement.devices() + 1];
         lastToken = new long[placement.devices()];
     }
@@ -34,7 +34,7 @@ public final class DeviceSpread implements RoutingObserver {
     @Override
     public void add(ChosenExperts block) {
         Require.count("block", block.experts(), deviceOf.length, "experts (of the placement)");
-        if (load.length <= Long.SIZE) {
+        if (lastToken.length <= Long.SIZE) {
             addToBits(block);
         } else {
             addToMarks(block);
@@ -46,9 +46,9 @@ public final class DeviceSpread implements RoutingObserver {
         for (int t = 0; t < block.tokens(); t++) {
             long reached = 0;
             for (int slot = block.start(t), end = block.end(t); slot < end; slot++) {
-                int device = deviceOf[block.expert(slot)];
-                load[device]++;
-                reached |= 1L << device;
+                int expert = block.expert(slot);
+                expertLoad[expert]++;
+                reached |= 1L << deviceOf[expert];
             }
             tokensByDevices[Long.bitCount(reached)]++;
         }
@@ -59,8 +59,9 @@ public final class DeviceSpread implements RoutingObserver {
             long mark = tokens + t + 1;
             int reached = 0;
             for (int slot = block.start(t), end = block.end(t); slot < end; slot++) {
-                int device = deviceOf[block.expert(slot)];
-                load[device]++;
+                int expert = block.expert(slot);
+                expertLoad[expert]++;
+                int device = deviceOf[expert];
                 if (lastToken[device] != mark) {
                     lastToken[device] = mark;
                     reached++;
@@ -79,7 +80,7 @@ public final class DeviceSpread implements RoutingObserver {
         return new Result(
                 placement.devices(),
                 tokens,
-                Arrays.stream(load).boxed().toList(),
+                Arrays.stream(placement.load(expertLoad)).boxed().toList(),
                 Arrays.stream(tokensByDevices).boxed().toList());
     }
 
