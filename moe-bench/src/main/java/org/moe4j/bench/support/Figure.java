@@ -3,7 +3,7 @@ package org.moe4j.bench.support;
 import java.awt.Graphics2D;
 
 /** A picture that {@link FigureFiles} makes a file of. */
-public sealed interface Figure permits BarFigure, LineFigure {
+public sealed interface Figure permits BarFigure, HeatFigure, LineFigure, ManyBarsFigure {
     /** Width of every figure, in units of the drawing. */
     int WIDTH = 1200;
 

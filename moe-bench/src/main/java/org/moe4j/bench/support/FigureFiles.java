@@ -12,6 +12,8 @@ import javax.xml.parsers.ParserConfigurationException;
 import org.apache.batik.svggen.SVGGraphics2D;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
+import org.w3c.dom.Node;
+import org.w3c.dom.NodeList;
 
 /** A figure as the content of a file. */
 public final class FigureFiles {
@@ -30,6 +32,32 @@ public final class FigureFiles {
      * @throws IOException when it cannot be written
      */
     public static String svg(Figure figure) throws IOException {
+        return "<?xml version=\"1.0\"?>\n" + element(drawn(figure));
+    }
+
+    /**
+     * As an element of an HTML page: as wide as the page lets it be, with a name for those who do not see it, and with nothing that
+     * could occur twice in a page with several.
+     *
+     * @param figure what to draw
+     * @return an SVG element
+     * @throws IOException when it cannot be written
+     */
+    public static String inline(Figure figure) throws IOException {
+        Element root = drawn(figure);
+        root.setAttributeNS(null, "role", "img");
+        root.setAttributeNS(null, "aria-label", figure.title());
+        root.removeAttribute("width");
+        root.removeAttribute("height");
+        NodeList definitions = root.getElementsByTagNameNS(SVG, "defs");
+        while (definitions.getLength() > 0) {
+            Node empty = definitions.item(0); // no figure has gradients or clips
+            empty.getParentNode().removeChild(empty);
+        }
+        return element(root);
+    }
+
+    private static Element drawn(Figure figure) {
         Document document = document();
         SVGGraphics2D graphics = new SVGGraphics2D(document);
         int width = Figure.WIDTH;
@@ -41,10 +69,18 @@ public final class FigureFiles {
         Element title = document.createElementNS(SVG, "title");
         title.setTextContent(figure.title());
         root.insertBefore(title, root.getFirstChild());
+        return root;
+    }
+
+    private static String element(Element root) throws IOException {
         StringWriter text = new StringWriter();
-        graphics.stream(root, text, false, false);
-        // Without the document type: a parser might fetch it from the network.
-        return text.toString().replaceFirst("<!DOCTYPE[^>]*>\\s*", "").replace("\r\n", "\n");
+        new SVGGraphics2D(root.getOwnerDocument()).stream(root, text, false, false);
+        // Without the declaration, which an element of a page has not, and the document type: a parser might fetch it
+        // from the network.
+        return text.toString()
+                .replace("\r\n", "\n")
+                .replaceFirst("^<\\?xml[^>]*>\\s*", "")
+                .replaceFirst("^<!DOCTYPE[^>]*>\\s*", "");
     }
 
     private static Document document() {

@@ -1,16 +1,20 @@
 package org.moe4j.bench.support;
 
 import java.awt.Graphics2D;
+import java.math.BigDecimal;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
- * A figure of panels with lines and the band around each, side by side; what is drawn, not how.
+ * A figure of panels with lines and the band around each, up to four side by side and more in rows of three; what is drawn, not
+ * how.
  *
  * @param title of the whole figure
  * @param subtitle how the numbers came about, one line
  * @param series names of the lines, the same for all panels that have none of their own; at most four
  * @param legend what line and band mean, one line
- * @param panels from left to right
+ * @param panels from left to right and top to bottom
  */
 public record LineFigure(String title, String subtitle, List<String> series, String legend, List<Panel> panels)
         implements Figure {
@@ -23,7 +27,7 @@ public record LineFigure(String title, String subtitle, List<String> series, Str
      * @param subtitle how the numbers came about, one line
      * @param series names of the lines, the same for all panels that have none of their own; at most four
      * @param legend what line and band mean, one line
-     * @param panels from left to right
+     * @param panels from left to right and top to bottom
      */
     public LineFigure {
         series = List.copyOf(series);
@@ -50,7 +54,7 @@ public record LineFigure(String title, String subtitle, List<String> series, Str
 
     @Override
     public int height() {
-        return LineFigurePainter.HEIGHT;
+        return LineFigurePainter.height(this);
     }
 
     @Override
@@ -108,6 +112,12 @@ public record LineFigure(String title, String subtitle, List<String> series, Str
      * @param logarithmic whether equal distances are equal ratios
      */
     public record Axis(String label, List<Double> ticks, boolean logarithmic) {
+        private static final int MOST_STEPS = 6;
+
+        private static final List<BigDecimal> STEPS = Stream.of("1", "2", "2.5", "5", "10", "20", "25", "50")
+                .map(BigDecimal::new)
+                .toList();
+
         /**
          * Copies the list and checks it.
          *
@@ -124,6 +134,28 @@ public record LineFigure(String title, String subtitle, List<String> series, Str
                 throw new IllegalArgumentException(
                         "ticks: expected numbers above 0 (logarithmic) but was " + ticks.get(0));
             }
+        }
+
+        /**
+         * From 0 to at least some value, in round steps.
+         *
+         * @param label what it measures, with its unit
+         * @param most finite; of what is not above 0 the axis ends at 1
+         * @return an axis that is not logarithmic, of four to eight ticks
+         */
+        public static Axis reaching(String label, double most) {
+            double end = most > 0 ? most : 1;
+            BigDecimal power = BigDecimal.ONE.scaleByPowerOfTen((int) Math.floor(Math.log10(end)) - 1);
+            BigDecimal step = STEPS.stream()
+                    .map(power::multiply)
+                    .filter(any -> any.doubleValue() * MOST_STEPS >= end)
+                    .findFirst()
+                    .orElseThrow();
+            List<Double> ticks = new ArrayList<>(List.of(0.0));
+            while (ticks.get(ticks.size() - 1) < end) {
+                ticks.add(step.multiply(BigDecimal.valueOf(ticks.size())).doubleValue());
+            }
+            return new Axis(label, ticks, false);
         }
 
         /** Where a value stands between the first tick (0) and the last (1); what lies outside is cut off. */

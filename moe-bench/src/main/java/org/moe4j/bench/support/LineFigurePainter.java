@@ -15,7 +15,11 @@ import org.moe4j.bench.support.LineFigure.Point;
 final class LineFigurePainter {
     private static final int PANEL_HEIGHT = 420;
     private static final int FOOT = 48;
-    static final int HEIGHT = Pen.HEAD + PANEL_HEIGHT + FOOT;
+
+    /** Panels in one row; of more, as many as {@link #ABREAST} stand in each. */
+    private static final int MOST_IN_ONE_ROW = 4;
+
+    private static final int ABREAST = 3;
 
     /** Of the colours of Okabe and Ito, which the colour-blind can tell apart too. */
     static final List<Color> COLORS = List.of(
@@ -55,27 +59,36 @@ final class LineFigurePainter {
         new LineFigurePainter(new Pen(g), figure).paint();
     }
 
-    private void paint() {
-        pen.sheet(HEIGHT, figure.title(), figure.subtitle());
+    static int height(LineFigure figure) {
         int panels = figure.panels().size();
-        double width = (Figure.WIDTH - Pen.MARGIN) / (double) panels;
-        for (int i = 0; i < panels; i++) {
-            panel(figure.panels().get(i), Pen.MARGIN + i * width, width - Pen.MARGIN);
+        return Pen.HEAD + (panels + abreast(panels) - 1) / abreast(panels) * PANEL_HEIGHT + FOOT;
+    }
+
+    private static int abreast(int panels) {
+        return panels > MOST_IN_ONE_ROW ? ABREAST : Math.max(1, panels);
+    }
+
+    private void paint() {
+        pen.sheet(height(figure), figure.title(), figure.subtitle());
+        int abreast = abreast(figure.panels().size());
+        double width = (Figure.WIDTH - Pen.MARGIN) / (double) abreast;
+        for (int i = 0; i < figure.panels().size(); i++) {
+            double x = Pen.MARGIN + i % abreast * width;
+            panel(figure.panels().get(i), x, Pen.HEAD + i / abreast * PANEL_HEIGHT, width - Pen.MARGIN);
         }
         double x = Pen.MARGIN + 56;
-        double baseline = HEIGHT - FOOT / 2.0;
+        double baseline = height(figure) - FOOT / 2.0;
         for (int i = 0; i < figure.series().size(); i++) {
             x = pen.swatch(COLORS.get(i), figure.series().get(i), x, baseline);
         }
         pen.text(figure.legend(), x, baseline, Pen.TEXT, Pen.SOFT_INK, 0);
     }
 
-    private void panel(Panel panel, double x, double width) {
-        pen.text(panel.title(), x, Pen.HEAD + 20, Pen.HEADING, Pen.INK, 0);
+    private void panel(Panel panel, double x, double top, double width) {
+        pen.text(panel.title(), x, top + 20, Pen.HEADING, Pen.INK, 0);
         int names = namesHeight();
-        Plot plot =
-                new Plot(panel.x(), panel.y(), x + 56, Pen.HEAD + 36 + names, width - 56, PANEL_HEIGHT - 92 - names);
-        names(panel, plot);
+        Plot plot = new Plot(panel.x(), panel.y(), x + 56, top + 36 + names, width - 56, PANEL_HEIGHT - 92 - names);
+        names(panel, plot, top);
         axes(plot, x);
         for (int i = 0; i < panel.lines().size(); i++) {
             band(panel.lines().get(i), plot, COLORS.get(i));
@@ -102,10 +115,10 @@ final class LineFigurePainter {
         return (most + NAMES_ABREAST - 1) / NAMES_ABREAST * NAME_HEIGHT;
     }
 
-    private void names(Panel panel, Plot plot) {
+    private void names(Panel panel, Plot plot, double top) {
         for (int i = 0; i < panel.series().size(); i++) {
             double x = plot.left() + i % NAMES_ABREAST * plot.width() / NAMES_ABREAST;
-            double baseline = Pen.HEAD + 42 + i / NAMES_ABREAST * NAME_HEIGHT;
+            double baseline = top + 42 + i / NAMES_ABREAST * NAME_HEIGHT;
             pen.swatch(COLORS.get(i), panel.series().get(i), x, baseline);
         }
     }

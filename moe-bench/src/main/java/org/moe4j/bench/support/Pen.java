@@ -62,6 +62,20 @@ final class Pen {
         draw(new Line2D.Double(x0, y0, x1, y1), color, stroke);
     }
 
+    /** Paints with edges that are not smoothed, so that what lies side by side shows no seams. */
+    void sharply(Runnable strokes) {
+        g.setRenderingHint(RenderingHints.KEY_ANTIALIASING, RenderingHints.VALUE_ANTIALIAS_OFF);
+        strokes.run();
+        g.setRenderingHint(RenderingHints.KEY_ANTIALIASING, RenderingHints.VALUE_ANTIALIAS_ON);
+    }
+
+    /** Text of at most so many letters, the last of them dots where some are left out. */
+    static String shortened(String text, int letters) {
+        return text.codePointCount(0, text.length()) <= letters
+                ? text
+                : text.substring(0, text.offsetByCodePoints(0, letters - 1)) + "…";
+    }
+
     /** Draws text with the given share of its width left of x; gives its right end. */
     double text(String text, double x, double baseline, Font font, Color color, double share) {
         double width = font.getStringBounds(text, g.getFontRenderContext()).getWidth();

@@ -23,7 +23,7 @@ public final class Progress implements AutoCloseable {
      * @param steps how many steps it takes
      * @return to be stepped and closed
      */
-    public static Progress start(String task, int steps) {
+    public static Progress start(String task, long steps) {
         if (!standardErrorIsTerminal()) {
             return new Progress(Optional.empty());
         }
@@ -38,6 +38,15 @@ public final class Progress implements AutoCloseable {
     /** One step is done. */
     public void step() {
         bar.ifPresent(ProgressBar::step);
+    }
+
+    /**
+     * Several steps are done.
+     *
+     * @param steps at least 0
+     */
+    public void step(long steps) {
+        bar.ifPresent(any -> any.stepBy(steps));
     }
 
     /**

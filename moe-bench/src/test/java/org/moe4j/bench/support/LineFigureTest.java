@@ -9,6 +9,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import javax.imageio.ImageIO;
 import javax.xml.parsers.DocumentBuilderFactory;
@@ -145,6 +146,39 @@ final class LineFigureTest {
         assertThat(STEPS.share(200)).isEqualTo(1);
         assertThat(RATIO.share(0.5)).isZero();
         assertThat(RATIO.share(Math.sqrt(10))).isCloseTo(0.5, within(1e-15));
+    }
+
+    @Test
+    void roundStepsReachTheLargestValue() {
+        assertThat(ticks(1)).containsExactly(0.0, 0.2, 0.4, 0.6, 0.8, 1.0);
+        assertThat(ticks(5.71)).containsExactly(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0);
+        assertThat(ticks(0.0123)).containsExactly(0.0, 0.0025, 0.005, 0.0075, 0.01, 0.0125);
+        assertThat(ticks(0)).containsExactly(0.0, 0.2, 0.4, 0.6, 0.8, 1.0);
+        for (double most = 1e-9; most < 1e12; most *= 1.7) {
+            List<Double> ticks = ticks(most);
+            assertThat(ticks).hasSizeBetween(4, 8);
+            assertThat(ticks.get(ticks.size() - 1)).isBetween(most, 2 * most);
+        }
+    }
+
+    private static List<Double> ticks(double most) {
+        return Axis.reaching("any", most).ticks();
+    }
+
+    @Test
+    void moreThanFourPanelsStandInRowsOfThree() throws IOException {
+        List<Panel> one = List.of(FIGURE.panels().get(0));
+        List<Panel> five = Collections.nCopies(5, one.get(0));
+        LineFigure figure = new LineFigure("t", "u", FIGURE.series(), "l", five);
+        assertThat(figure.height()).isEqualTo(FIGURE.height() + 420);
+        BufferedImage image = ImageIO.read(new ByteArrayInputStream(FigureFiles.png(figure)));
+        int width = (Figure.WIDTH - 24) / 3;
+        for (int panel = 0; panel < 5; panel++) {
+            int top = 2 * (74 + 36 + panel / 3 * 420);
+            int bottom = top + 2 * (420 - 92);
+            int left = 2 * (24 + 56 + panel % 3 * width);
+            assertThat(rowOf(image, left + 3, 0xd55e00, top, bottom)).isCloseTo(y(8, top, bottom), within(8));
+        }
     }
 
     @Test
