@@ -6,6 +6,7 @@ import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.preset.Preset;
+import org.moe4j.router.loss.RoutedTokens;
 
 /**
  * Every convention of a top-k router: {@code w_j = scale · renormalization(score(logits)[selection])}.
@@ -165,6 +166,33 @@ public record RouterConfig(
         requireBias(bias);
         Require.count("logits", logits.columns(), experts, "columns (experts)");
         return Choice.routing(new TokenChoice.Room(this, Optional.of(bias)), logits, RoutingContext.plain());
+    }
+
+    /**
+     * The same with all that losses read, in parts of a trace too. Nothing adds noise to these logits.
+     *
+     * @param logits T·E finite numbers, token after token; copied
+     * @param context which rows count, and where sequences end
+     * @return as a router with these logits gives it to its losses
+     * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
+     */
+    public RoutedTokens routed(double[] logits, RoutingContext context) {
+        requireNoBias();
+        return RoutedLogits.of(this, Optional.empty(), rows(logits.clone()), context);
+    }
+
+    /**
+     * The same with a selection bias.
+     *
+     * @param logits T·E finite numbers, token after token; copied
+     * @param bias E values
+     * @param context which rows count, and where sequences end
+     * @return as a router with these logits gives it to its losses
+     * @throws ArithmeticException when a logit is not finite, or a token has no sum to divide by
+     */
+    public RoutedTokens routed(double[] logits, SelectionBias bias, RoutingContext context) {
+        requireBias(bias);
+        return RoutedLogits.of(this, Optional.of(bias), rows(logits.clone()), context);
     }
 
     /**

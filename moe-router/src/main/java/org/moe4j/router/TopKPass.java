@@ -1,6 +1,5 @@
 package org.moe4j.router;
 
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -24,13 +23,8 @@ import org.moe4j.router.loss.RouterLoss;
  * computed again from the logits where they are needed, with the same bits.
  */
 public final class TopKPass implements RouterPass, RoutedTokens {
-    private final RouterConfig config;
     private final LogitsPass run;
-    private final LogitRows logits;
-    private final Optional<SelectionBias> selectionBias;
-    private final Choice choice;
-    private final Routing routing;
-    private final RoutingContext context;
+    private final RoutedLogits routed;
     private final List<RouterLoss> losses;
 
     TopKPass(
@@ -40,29 +34,24 @@ public final class TopKPass implements RouterPass, RoutedTokens {
             Choice choice,
             RoutingContext context,
             List<RouterLoss> losses) {
-        this.config = config;
         this.run = run;
-        this.logits = run.logits();
-        this.selectionBias = selectionBias;
-        this.choice = choice;
-        this.routing = choice.routing();
-        this.context = context;
         this.losses = losses;
+        routed = new RoutedLogits(config, selectionBias, run.logits(), choice, context);
     }
 
     @Override
     public Routing routing() {
-        return routing;
+        return routed.routing();
     }
 
     @Override
     public int topK() {
-        return config.topK();
+        return routed.topK();
     }
 
     @Override
     public RoutingContext context() {
-        return context;
+        return routed.context();
     }
 
     @Override
@@ -104,7 +93,7 @@ public final class TopKPass implements RouterPass, RoutedTokens {
 
     @Override
     public double[] logits() {
-        return logits.toArray();
+        return routed.logits();
     }
 
     @Override
@@ -119,44 +108,17 @@ public final class TopKPass implements RouterPass, RoutedTokens {
 
     @Override
     public double[] scores() {
-        int experts = config.experts();
-        double[] all = new double[routing.tokens() * experts];
-        double[] row = new double[experts];
-        double[] scores = new double[experts];
-        for (int t = 0; t < routing.tokens(); t++) {
-            logits.row(t, row);
-            config.score().scores(row, 0, scores);
-            System.arraycopy(scores, 0, all, t * experts, experts);
-        }
-        return all;
+        return routed.scores();
     }
 
     @Override
     public double[] logitGradients(double[] dScores) {
-        int experts = config.experts();
-        Require.count("dScores", dScores.length, (long) routing.tokens() * experts, "numbers (T x E)");
-        double[] all = new double[dScores.length];
-        double[] row = new double[experts];
-        double[] scores = new double[experts];
-        double[] dRow = new double[experts];
-        double[] dLogits = new double[experts];
-        for (int t = 0; t < routing.tokens(); t++) {
-            logits.row(t, row);
-            config.score().scores(row, 0, scores);
-            System.arraycopy(dScores, t * experts, dRow, 0, experts);
-            Arrays.fill(dLogits, 0);
-            config.score().logitGradients(row, 0, scores, dRow, dLogits);
-            System.arraycopy(dLogits, 0, all, t * experts, experts);
-        }
-        return all;
+        return routed.logitGradients(dScores);
     }
 
     @Override
     public double[] logitGradientsOfWeights(double[] dWeights) {
-        Require.count("dWeights", dWeights.length, routing.slots(), "numbers (T x K)");
-        double[] dLogits = new double[routing.tokens() * config.experts()];
-        ChosenWeights.addLogitGradients(config, logits, choice.weighed(), choice.weighedGradients(dWeights), dLogits);
-        return dLogits;
+        return routed.logitGradientsOfWeights(dWeights);
     }
 
     /**
@@ -166,13 +128,7 @@ public final class TopKPass implements RouterPass, RoutedTokens {
      * @return T·E numbers, token after token; a copy
      */
     public double[] choiceScores() {
-        int experts = config.experts();
-        double[] all = new double[routing.tokens() * experts];
-        TokenChoice ranked = new TokenChoice(config, selectionBias);
-        for (int t = 0; t < routing.tokens(); t++) {
-            System.arraycopy(ranked.choiceScores(logits, t), 0, all, t * experts, experts);
-        }
-        return all;
+        return routed.choiceScores();
     }
 
     /**
@@ -188,7 +144,7 @@ public final class TopKPass implements RouterPass, RoutedTokens {
      *     K = E, no tokens, T·K that E does not divide, or a mask
      */
     public SelectionBias quantileBias() {
-        return QuantileBias.of(config, selectionBias, logits, context);
+        return routed.quantileBias();
     }
 
     /**

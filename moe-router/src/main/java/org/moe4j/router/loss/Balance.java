@@ -25,13 +25,10 @@ final class Balance {
         }
         double share = loss.grouping().layers() == Layers.MEAN ? 1.0 / layers.size() : 1;
         for (int i = 0; i < all.size(); i++) {
-            double[] lengths = lengths(loss, all.get(i).groups());
-            double[] weights = loss.grouping().weights(lengths);
-            scale(weights, share * factor(loss, layers.get(i), sum(lengths)));
-            double[][] counts = new double[lengths.length][];
-            for (int g = 0; g < counts.length; g++) {
-                counts[g] = all.get(i).counts(g);
-            }
+            List<GroupSums> groups = all.get(i).groups();
+            double[] weights = weights(loss, layers.get(i).topK(), groups);
+            scale(weights, share);
+            double[][] counts = groups.stream().map(GroupSums::counts).toArray(double[][]::new);
             parts.add(new Part(all.get(i), counts, weights));
         }
     }
@@ -39,37 +36,36 @@ final class Balance {
     /** The groups of all layers become one: each layer's scores are multiplied with the counts of all. */
     private void pool(LoadBalancingLoss loss, List<? extends RoutedTokens> layers, List<BalanceSums> all) {
         RoutedTokens first = layers.get(0);
-        double[] counts = new double[first.routing().experts()];
-        double length = 0;
+        int experts = first.routing().experts();
+        GroupSums pooled = new GroupSums(experts, first.topK());
         for (int i = 0; i < all.size(); i++) {
             RoutedTokens layer = layers.get(i);
-            Require.count(
-                    "layers", layer.routing().experts(), counts.length, "experts, as in the first of pooled layers");
+            Require.count("layers", layer.routing().experts(), experts, "experts, as in the first of pooled layers");
             Require.count("layers", layer.topK(), first.topK(), "experts per token, as in the first of pooled layers");
-            BalanceSums.add(all.get(i).counts(0), counts);
-            length += sum(lengths(loss, all.get(i).groups()));
+            all.get(i).groups().forEach(pooled::add);
         }
-        double[] weights = loss.grouping().weights(new double[] {length});
-        scale(weights, factor(loss, first, length));
+        double[] weights = weights(loss, first.topK(), List.of(pooled));
         for (BalanceSums sums : all) {
-            parts.add(new Part(sums, new double[][] {counts}, weights));
+            parts.add(new Part(sums, new double[][] {pooled.counts()}, weights));
         }
     }
 
-    private static double[] lengths(LoadBalancingLoss loss, TokenGroups groups) {
-        double[] lengths = new double[groups.groups()];
-        for (int g = 0; g < lengths.length; g++) {
-            lengths[g] = loss.grouping().length(groups, g);
-        }
-        return lengths;
-    }
-
-    private static double sum(double[] numbers) {
+    /** What {@code Σ_e c_ge U_ge} of each group of a layer is multiplied by, coefficient and all. */
+    private static double[] weights(LoadBalancingLoss loss, int topK, List<GroupSums> groups) {
+        double[] lengths = new double[groups.size()];
         double sum = 0;
-        for (double number : numbers) {
-            sum += number;
+        for (int g = 0; g < lengths.length; g++) {
+            lengths[g] = loss.grouping()
+                    .length()
+                    .of(groups.get(g).valid(), groups.get(g).rows());
+            sum += lengths[g];
         }
-        return sum;
+        double[] weights = loss.grouping().weights(lengths);
+        double choices = loss.perChoice() ? Math.max(1, topK) : 1; // without any choice there are no counts
+        double divided = loss.divisor().isPresent() ? sum / loss.divisor().getAsDouble() : 1;
+        int experts = groups.isEmpty() ? 0 : groups.get(0).counts().length;
+        scale(weights, loss.coefficient() * experts / choices * divided);
+        return weights;
     }
 
     private static void scale(double[] numbers, double factor) {
@@ -78,17 +74,18 @@ final class Balance {
         }
     }
 
-    private static double factor(LoadBalancingLoss loss, RoutedTokens layer, double length) {
-        double choices = loss.perChoice() ? Math.max(1, layer.topK()) : 1; // without any choice there are no counts
-        double divided = loss.divisor().isPresent() ? length / loss.divisor().getAsDouble() : 1;
-        return loss.coefficient() * layer.routing().experts() / choices * divided;
+    /** The value of tokens that are one group. */
+    static double value(LoadBalancingLoss loss, int topK, GroupSums group) {
+        return weights(loss, topK, List.of(group))[0] * BalanceSums.product(group.counts(), group.sums());
     }
 
     double value() {
         double value = 0;
         for (Part part : parts) {
             for (int g = 0; g < part.weights.length; g++) {
-                value += part.weights[g] * BalanceSums.product(part.counts[g], part.sums.sums(g));
+                value += part.weights[g]
+                        * BalanceSums.product(
+                                part.counts[g], part.sums.groups().get(g).sums());
             }
         }
         return value;

@@ -1,6 +1,7 @@
 package org.moe4j.router.loss;
 
-import org.moe4j.core.dispatch.Routing;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Counts and summed scores of each group of one layer, and the way back from their gradients to the logits. */
 final class BalanceSums {
@@ -9,44 +10,24 @@ final class BalanceSums {
     private final TokenGroups groups;
     private final double[] scores;
     private final double[] divisors; // of the scores of each token
-    private final double[][] counts;
-    private final double[][] sums;
+    private final List<GroupSums> sums = new ArrayList<>();
 
     BalanceSums(RoutedTokens layer, Counts counted, Scores kind, TokenGroups groups) {
         this.layer = layer;
         this.kind = kind;
         this.groups = groups;
-        Routing routing = layer.routing();
-        int experts = routing.experts();
-        divisors = new double[routing.tokens()];
+        divisors = new double[layer.routing().tokens()];
         scores = kind.of(layer, groups, divisors);
-        counts = new double[groups.groups()][experts];
-        sums = new double[groups.groups()][experts];
-        int[] best = new int[layer.topK()];
         for (int g = 0; g < groups.groups(); g++) {
-            for (int t = groups.from(g); t < groups.to(g); t++) {
-                if (groups.valid(t)) {
-                    counted.add(routing, t, scores, best, counts[g]);
-                    for (int e = 0; e < experts; e++) {
-                        sums[g][e] += scores[t * experts + e];
-                    }
-                }
-            }
+            GroupSums group = new GroupSums(layer.routing().experts(), layer.topK());
+            group.add(layer.routing(), counted, scores, groups, g);
+            sums.add(group);
         }
     }
 
-    TokenGroups groups() {
-        return groups;
-    }
-
-    /** How often each expert is counted in a group. */
-    double[] counts(int group) {
-        return counts[group];
-    }
-
-    /** {@code Σ_t u_te} of the valid tokens of a group. */
-    double[] sums(int group) {
-        return sums[group];
+    /** One for each group of tokens. */
+    List<GroupSums> groups() {
+        return sums;
     }
 
     static double product(double[] counts, double[] sums) {

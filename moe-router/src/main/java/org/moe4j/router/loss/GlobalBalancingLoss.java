@@ -54,11 +54,11 @@ public record GlobalBalancingLoss(double coefficient, Seen seen) implements Rout
          * @return a new value
          */
         public Seen and(RoutedTokens layer) {
-            return and(sums(layer));
+            return and(sums(layer).groups().get(0));
         }
 
-        private Seen and(BalanceSums sums) {
-            double[] more = sums.counts(0).clone();
+        private Seen and(GroupSums sums) {
+            double[] more = sums.counts().clone();
             Require.count("layer", more.length, counts.length, "experts, as counted before");
             BalanceSums.add(counts, more);
             return new Seen(more, batches + 1);
@@ -112,8 +112,8 @@ public record GlobalBalancingLoss(double coefficient, Seen seen) implements Rout
     @Override
     public double value(List<? extends RoutedTokens> layers) {
         RoutedTokens layer = only(layers);
-        BalanceSums sums = sums(layer);
-        return factor(layer, sums) * BalanceSums.product(seen.and(sums).mean(), sums.sums(0));
+        GroupSums sums = sums(layer).groups().get(0);
+        return factor(layer, sums) * BalanceSums.product(seen.and(sums).mean(), sums.sums());
     }
 
     @Override
@@ -121,9 +121,10 @@ public record GlobalBalancingLoss(double coefficient, Seen seen) implements Rout
         RoutedTokens layer = only(layers);
         TokenGroups.requireOnePerLayer(into, layers);
         BalanceSums sums = sums(layer);
+        GroupSums group = sums.groups().get(0);
         sums.addGradients(
-                new double[] {factor(layer, sums)},
-                new double[][] {seen.and(sums).mean()},
+                new double[] {factor(layer, group)},
+                new double[][] {seen.and(group).mean()},
                 into.get(0));
     }
 
@@ -132,8 +133,8 @@ public record GlobalBalancingLoss(double coefficient, Seen seen) implements Rout
         return layers.get(0);
     }
 
-    private double factor(RoutedTokens layer, BalanceSums sums) {
-        double n = sums.groups().count();
+    private double factor(RoutedTokens layer, GroupSums sums) {
+        double n = sums.valid();
         int topK = layer.topK();
         return n == 0 || topK == 0 ? 0 : coefficient * layer.routing().experts() / (topK * n * n);
     }

@@ -47,7 +47,7 @@ public record Grouping(Scope scope, Layers layers, Length length) {
         /** All rows: with padding the value is smaller. */
         ALL;
 
-        double of(int valid, int rows) {
+        double of(long valid, long rows) {
             return switch (this) {
                 case VALID -> valid;
                 case VALID_AND_A_MILLIONTH -> valid + 1e-6 * rows;
@@ -100,10 +100,6 @@ public record Grouping(Scope scope, Layers layers, Length length) {
 
     TokenGroups groups(RoutedTokens layer) {
         return scope == Scope.BATCH ? TokenGroups.batch(layer) : TokenGroups.sequences(layer);
-    }
-
-    double length(TokenGroups groups, int group) {
-        return length.of(groups.count(group), groups.rows(group));
     }
 
     /** What {@code Σ_e c_ge U_ge} of each group of a layer is multiplied by, given their lengths; 0 where there is nothing. */

@@ -2,44 +2,12 @@ package org.moe4j.router.loss;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.DoubleFunction;
+import org.moe4j.core.internal.Require;
 import org.moe4j.core.preset.Preset;
-import org.moe4j.core.preset.PresetSection;
 
-/** Reads the section {@code losses} of a preset. */
+/** Several losses: those of a preset, those that balance, and their values of tokens that come in blocks. */
 public final class RouterLosses {
-    private static final Map<String, DoubleFunction<RouterLoss>> BALANCE = Map.ofEntries(
-            Map.entry("switch", LoadBalancingLoss::switchTransformer),
-            Map.entry("mesh-tensorflow", LoadBalancingLoss::meshTensorFlow),
-            Map.entry("lingvo", LoadBalancingLoss::lingvo),
-            Map.entry("flaxformer", LoadBalancingLoss::flaxformer),
-            Map.entry("transformers", LoadBalancingLoss::transformers),
-            Map.entry("megatron", LoadBalancingLoss::megatron),
-            Map.entry("megatron-sequence", LoadBalancingLoss::megatronSequence),
-            Map.entry("olmo-core", LoadBalancingLoss::olmoCore),
-            Map.entry("olmo-core-instance", LoadBalancingLoss::olmoCoreInstance),
-            Map.entry("megablocks", LoadBalancingLoss::megaBlocks),
-            Map.entry("deepseek-batch", LoadBalancingLoss::deepSeekBatch),
-            Map.entry("deepseek-sequence", LoadBalancingLoss::deepSeekSequence),
-            Map.entry("deepseek-v3", LoadBalancingLoss::deepSeekV3));
-    private static final Map<String, DoubleFunction<RouterLoss>> IMPORTANCE =
-            Map.of("shazeer", VariationLoss::shazeerImportance, "v-moe", VariationLoss::vMoeImportance);
-    private static final Map<String, DoubleFunction<RouterLoss>> LOAD =
-            Map.of("shazeer", VariationLoss::shazeerLoad, "v-moe", VariationLoss::vMoeLoad);
-    private static final String COEFFICIENT = ".coefficient";
-    private static final String Z_LOSS = "zLoss.coefficient";
-    private static final Set<String> KEYS = Set.of(
-            "loadBalancing",
-            "loadBalancing.coefficient",
-            Z_LOSS,
-            "importance",
-            "importance.coefficient",
-            "load",
-            "load.coefficient");
-
     private RouterLosses() {}
 
     /**
@@ -61,34 +29,159 @@ public final class RouterLosses {
      *     beside the others
      */
     public static List<RouterLoss> from(Preset preset) {
-        PresetSection section = preset.section("losses");
-        section.rejectUnknown(KEYS);
-        List<RouterLoss> losses = new ArrayList<>();
-        read(section, "loadBalancing", BALANCE, losses);
-        if (section.has(Z_LOSS)) {
-            losses.add(section.checked("zLoss.", () -> new ZLoss(section.decimal(Z_LOSS, 0))));
-        }
-        read(section, "importance", IMPORTANCE, losses);
-        read(section, "load", LOAD, losses);
-        return List.copyOf(losses);
+        return LossSection.read(preset);
     }
 
-    private static void read(
-            PresetSection section, String key, Map<String, DoubleFunction<RouterLoss>> known, List<RouterLoss> losses) {
-        if (!section.has(key)) {
-            if (section.has(key + COEFFICIENT)) {
-                throw section.wrong(key, "one of " + new TreeMap<>(known).keySet(), "absent");
+    /**
+     * The balance loss in the normalisation of every system that has a name here: the factories of {@link LoadBalancingLoss}.
+     *
+     * @param coefficient at least 0, of each
+     * @return thirteen losses, by their names
+     */
+    public static List<RouterLoss> balancing(double coefficient) {
+        return new TreeMap<>(LossSection.BALANCE)
+                .values().stream().map(make -> make.apply(coefficient)).toList();
+    }
+
+    /**
+     * Values of losses over tokens that come in blocks, in memory that does not grow with them.
+     *
+     * @param losses any but {@link GlobalBalancingLoss} and {@link HierarchicalLoss}, whose layers are not alike
+     * @param layers L, at least 1
+     * @return sums without tokens
+     * @throws IllegalArgumentException for a loss that cannot be summed
+     */
+    public static Running running(List<? extends RouterLoss> losses, int layers) {
+        for (RouterLoss loss : losses) {
+            if (loss instanceof GlobalBalancingLoss || loss instanceof HierarchicalLoss) {
+                throw Require.expected("losses", "losses of layers that are alike", loss.name());
             }
-            return;
         }
-        String name = section.text(key, "");
-        DoubleFunction<RouterLoss> make = known.get(name);
-        if (make == null) {
-            throw section.wrong(key, "one of " + new TreeMap<>(known).keySet(), name);
+        return new Running(List.copyOf(losses), Require.atLeast("layers", layers, 1));
+    }
+
+    /**
+     * Losses of L layers so far: what {@link RouterLoss#value} gives of all tokens at once, but for the rounding of sums.
+     *
+     * <p>The tokens of a layer are one batch and one sequence. All layers have as many experts, and as many per token.
+     *
+     * <p>Not for use by several threads.
+     */
+    public static final class Running {
+        private final List<RouterLoss> losses;
+        private final List<RouterLoss> formulas; // the same with a coefficient of 1
+        private final List<LayerSums> layers;
+        private final boolean oneSequence;
+
+        private Running(List<RouterLoss> losses, int layers) {
+            this.losses = losses;
+            formulas = losses.stream().map(LayerSums::formula).toList();
+            this.layers = LayerSums.of(formulas, layers);
+            oneSequence = losses.stream().anyMatch(Running::bySequence);
         }
-        if (!section.has(key + COEFFICIENT)) {
-            throw section.wrong(key + COEFFICIENT, "a number of at least 0", "absent");
+
+        private static boolean bySequence(RouterLoss loss) {
+            return loss instanceof LoadBalancingLoss balance
+                    ? balance.grouping().scope() != Grouping.Scope.BATCH
+                    : loss instanceof VariationLoss variation && variation.bySequence();
         }
-        losses.add(section.checked(key + ".", () -> make.apply(section.decimal(key + COEFFICIENT, 0))));
+
+        /**
+         * Adds the next tokens of a layer.
+         *
+         * @param layer 0 ≤ layer &lt; L
+         * @param block read before this returns, and not kept; a token that an error names is counted from the block's first
+         * @return this
+         * @throws IllegalArgumentException for another number of experts than before, or several sequences where one of the losses
+         *     is a mean over sequences
+         */
+        public Running add(int layer, RoutedTokens block) {
+            Require.inRange("layer", layer, 0, layers.size() - 1, "layers");
+            if (oneSequence && TokenGroups.sequences(block).groups() > 1) {
+                throw Require.expected(
+                        "block",
+                        "one sequence, with a loss that is a mean over them",
+                        TokenGroups.sequences(block).groups() + " sequences",
+                        "evaluate the loss on each, or take one over the batch");
+            }
+            for (LayerSums other : layers) {
+                other.requireLike(block);
+            }
+            layers.get(layer).add(block);
+            return this;
+        }
+
+        /**
+         * The losses of the tokens so far.
+         *
+         * @return one value for each loss, in the order in which they were given
+         */
+        public List<Value> values() {
+            LayerSums pooled = LayerSums.of(formulas, 1).get(0);
+            layers.forEach(pooled::add);
+            List<Value> values = new ArrayList<>();
+            for (int i = 0; i < losses.size(); i++) {
+                values.add(value(losses.get(i), formulas.get(i), pooled));
+            }
+            return List.copyOf(values);
+        }
+
+        private Value value(RouterLoss loss, RouterLoss formula, LayerSums pooled) {
+            List<Double> each =
+                    layers.stream().map(layer -> layer.value(formula)).toList();
+            double together = pooled.value(formula);
+            double sum = each.stream().mapToDouble(Double::doubleValue).sum();
+            double value = !(loss instanceof LoadBalancingLoss balance)
+                    ? sum
+                    : switch (balance.grouping().layers()) {
+                        case SUM -> sum;
+                        case MEAN -> sum / each.size();
+                        case POOLED -> together;
+                    };
+            return new Value(loss, value, together, each);
+        }
+
+        /**
+         * What the formula of a loss is worth; its coefficient multiplies none of the components.
+         *
+         * @param loss as it was given
+         * @param value of all layers, as {@link RouterLoss#value} adds them up
+         * @param pooled of the tokens of all layers as one group, in which one layer's favourites make up for another's
+         * @param perLayer of each layer alone
+         */
+        public record Value(RouterLoss loss, double value, double pooled, List<Double> perLayer) {
+            /**
+             * Copies the list.
+             *
+             * @param loss as it was given
+             * @param value of all layers
+             * @param pooled of the tokens of all layers as one group
+             * @param perLayer of each layer alone
+             */
+            public Value {
+                perLayer = List.copyOf(perLayer);
+            }
+
+            /**
+             * What it adds to a model's loss.
+             *
+             * @return {@code coefficient · value}, as {@link RouterLoss#value}
+             */
+            public double contribution() {
+                return loss.coefficient() * value;
+            }
+
+            /**
+             * Mean over the layers.
+             *
+             * @return of the values of each alone
+             */
+            public double meanPerLayer() {
+                return perLayer.stream()
+                        .mapToDouble(Double::doubleValue)
+                        .average()
+                        .orElse(0);
+            }
+        }
     }
 }

@@ -5,14 +5,11 @@ import org.moe4j.router.loss.VariationLoss.Quantity;
 
 /** A variation loss of one layer. */
 final class Variation {
-    private static final double SMALLEST = 1e-290; // its inverse is far from the end of double
-
     private final VariationLoss loss;
     private final RoutedTokens layer;
     private final TokenGroups groups;
     private final int experts;
     private final double[] parts; // T·E, what each token adds to the quantity of each expert
-    private final double[] largest; // of the quantities of each group
     private final double share;
 
     Variation(VariationLoss loss, RoutedTokens layer) {
@@ -26,7 +23,6 @@ final class Variation {
             case LOAD, LOAD_ABOVE_LAST ->
                 hasProbabilities() ? new NoisyLoad(layer, isAboveLast()).probabilities() : choices(layer.routing());
         };
-        largest = new double[groups.groups()];
         int filled = 0;
         for (int g = 0; g < groups.groups(); g++) {
             filled += groups.count(g) > 0 ? 1 : 0;
@@ -66,20 +62,18 @@ final class Variation {
     double value() {
         double value = 0;
         for (int g = 0; g < groups.groups(); g++) {
-            double[] q = quantity(g);
-            double mean = mean(q);
-            double below = below(mean, largest[g]);
-            value += below == 0 ? 0 : share * variance(q, mean) / below;
+            value += share * new SquaredVariation(quantity(g), loss.epsilon()).value();
         }
         return value;
     }
 
-    /** {@code m² + ε} in units of the largest. */
-    private double below(double mean, double unit) {
-        return unit < SMALLEST ? 0 : mean * mean + loss.epsilon() / unit / unit;
+    /** Adds the quantities of all groups. */
+    void addQuantities(double[] into) {
+        for (int g = 0; g < groups.groups(); g++) {
+            BalanceSums.add(quantity(g), into);
+        }
     }
 
-    /** In units of the largest of them, so that no square leaves the range of double. */
     private double[] quantity(int group) {
         double[] q = new double[experts];
         for (int t = groups.from(group); t < groups.to(group); t++) {
@@ -87,35 +81,13 @@ final class Variation {
                 q[e] += parts[t * experts + e];
             }
         }
-        for (double each : q) {
-            largest[group] = Math.max(largest[group], Math.abs(each));
-        }
-        for (int e = 0; e < experts && largest[group] >= SMALLEST; e++) {
-            q[e] /= largest[group];
-        }
         return q;
-    }
-
-    private static double mean(double[] q) {
-        double sum = 0;
-        for (double each : q) {
-            sum += each;
-        }
-        return sum / q.length;
-    }
-
-    private static double variance(double[] q, double mean) {
-        double sum = 0;
-        for (double each : q) {
-            sum += (each - mean) * (each - mean);
-        }
-        return sum / q.length;
     }
 
     void addGradients(LogitGradients into) {
         double[] dParts = new double[parts.length];
         for (int g = 0; g < groups.groups(); g++) {
-            double[] dQuantity = quantityGradients(quantity(g), largest[g]);
+            double[] dQuantity = new SquaredVariation(quantity(g), loss.epsilon()).gradients(share);
             for (int t = groups.from(g); t < groups.to(g); t++) {
                 for (int e = 0; e < experts && groups.valid(t); e++) {
                     dParts[t * experts + e] = dQuantity[e];
@@ -131,18 +103,6 @@ final class Variation {
                 }
             }
         }
-    }
-
-    private double[] quantityGradients(double[] q, double unit) {
-        double mean = mean(q);
-        double below = below(mean, unit);
-        double variance = variance(q, mean);
-        double[] dQuantity = new double[experts];
-        for (int e = 0; e < experts && below != 0; e++) {
-            double slope = (q[e] - mean) / below - variance / below * (mean / below);
-            dQuantity[e] = share * 2 / experts * slope / unit;
-        }
-        return dQuantity;
     }
 
     private void addWeightGradients(double[] dParts, double[] dLogits) {

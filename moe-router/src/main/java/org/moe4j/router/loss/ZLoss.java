@@ -58,19 +58,29 @@ public record ZLoss(double coefficient, OptionalDouble divisor) implements Route
     public double value(List<? extends RoutedTokens> layers) {
         double value = 0;
         for (RoutedTokens layer : layers) {
-            TokenGroups rows = TokenGroups.batch(layer);
-            double[] logits = layer.logits();
-            int experts = layer.routing().experts();
-            double sum = 0;
-            for (int t = 0; t < layer.routing().tokens(); t++) {
-                if (rows.valid(t)) {
-                    double lse = Softmax.logSumExp(logits, t * experts, experts);
-                    sum += lse * lse;
-                }
-            }
-            value += coefficient * sum / divisor(rows);
+            value += value(squares(layer), TokenGroups.batch(layer).count());
         }
         return value;
+    }
+
+    /** {@code Σ_t lse_t²} over the valid tokens. */
+    static double squares(RoutedTokens layer) {
+        TokenGroups rows = TokenGroups.batch(layer);
+        double[] logits = layer.logits();
+        int experts = layer.routing().experts();
+        double sum = 0;
+        for (int t = 0; t < layer.routing().tokens(); t++) {
+            if (rows.valid(t)) {
+                double lse = Softmax.logSumExp(logits, t * experts, experts);
+                sum += lse * lse;
+            }
+        }
+        return sum;
+    }
+
+    /** The value of tokens whose squares are summed. */
+    double value(double squares, long valid) {
+        return coefficient * squares / divisor(valid);
     }
 
     @Override
@@ -83,7 +93,7 @@ public record ZLoss(double coefficient, OptionalDouble divisor) implements Route
 
     private void addGradients(RoutedTokens layer, double[] dLogits) {
         TokenGroups rows = TokenGroups.batch(layer);
-        double factor = 2 * coefficient / divisor(rows);
+        double factor = 2 * coefficient / divisor(rows.count());
         double[] logits = layer.logits();
         int experts = layer.routing().experts();
         double[] softmax = new double[experts];
@@ -97,7 +107,7 @@ public record ZLoss(double coefficient, OptionalDouble divisor) implements Route
         }
     }
 
-    private double divisor(TokenGroups rows) {
-        return divisor.orElseGet(() -> Math.max(1, rows.count()));
+    private double divisor(long valid) {
+        return divisor.orElse((double) Math.max(1, valid)); // exact below 2^53
     }
 }
