@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -20,6 +21,7 @@ import org.moe4j.checkpoint.safetensors.HeaderFuzz;
 import org.moe4j.checkpoint.safetensors.PlantedFuzz;
 import org.moe4j.checkpoint.safetensors.SafetensorsFileFuzz;
 import org.moe4j.checkpoint.safetensors.ShardIndexFuzz;
+import org.moe4j.checkpoint.trace.TraceFileFuzz;
 import org.moe4j.core.testing.ChildJvm;
 
 /**
@@ -137,6 +139,25 @@ class FuzzTest {
         List<String> words = List.of(" if ", " * ", "sqrt ", " / ", "->", "| none", "null", "'a'", "!=", "text_config");
         long runs = 200_000 * SCALE;
         assertThat(run(ModelConfigFuzz.class, runs, words, plain, product)).isGreaterThanOrEqualTo(runs);
+    }
+
+    @Test
+    void tracesAreReadOrRefused() throws Exception {
+        byte[] indices = numpy("|u1", "(2, 2)", new byte[] {0, 1, 3, 2});
+        byte[] logits = numpy("<f4", "(1, 1, 2)", new byte[8]);
+        List<String> words =
+                List.of("'descr': '<", "'fortran_order': ", "False", "'shape': (", "|u1", "<i8", "<f2", "|O", "), }");
+        long runs = 20_000 * SCALE;
+        assertThat(run(TraceFileFuzz.class, runs, words, indices, logits)).isGreaterThanOrEqualTo(runs);
+    }
+
+    private static byte[] numpy(String type, String shape, byte[] numbers) {
+        String header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+        byte[] text =
+                ("\u0093NUMPY\u0001\0" + (char) header.length() + "\0" + header).getBytes(StandardCharsets.ISO_8859_1);
+        byte[] all = Arrays.copyOf(text, text.length + numbers.length);
+        System.arraycopy(numbers, 0, all, text.length, numbers.length);
+        return all;
     }
 
     /** The check of the check: an error behind a right header with one word in it is found. */

@@ -23,7 +23,18 @@ public final class StoredTensor {
         this.segments = segments;
     }
 
-    static StoredTensor map(Path file, FileChannel channel, TensorInfo info, long dataBegin) throws IOException {
+    /**
+     * Maps numbers of a file whose header, of whatever format, says where they stand. They are read from the disk when they are
+     * asked for.
+     *
+     * @param file for messages
+     * @param channel of the file, as long as the numbers need it; may be closed afterwards
+     * @param info type, shape and place of the numbers
+     * @param dataBegin byte of the file from which {@code info} counts
+     * @return valid as long as the file is not changed
+     * @throws IOException when the file cannot be mapped
+     */
+    public static StoredTensor map(Path file, FileChannel channel, TensorInfo info, long dataBegin) throws IOException {
         long bytes = info.end() - info.begin();
         ByteBuffer[] segments = new ByteBuffer[Math.toIntExact((bytes + SEGMENT - 1) / SEGMENT)];
         for (int i = 0; i < segments.length; i++) {
@@ -73,6 +84,23 @@ public final class StoredTensor {
         Objects.checkFromIndexSize(at, count, into.length);
         forEachSegment(from, count, (bytes, done, part) -> {
             Elements.read(info.type(), bytes, into, at + done, part);
+            return true;
+        });
+    }
+
+    /**
+     * Reads whole numbers that follow one another; those of I64 beyond {@code int} become the nearest, and BOOL its byte.
+     *
+     * @param from index of the first, in row-major order
+     * @param into gets them
+     * @param at index in {@code into} of the first
+     * @param count how many
+     * @throws IllegalArgumentException for a floating-point type
+     */
+    public void read(long from, int[] into, int at, int count) {
+        Objects.checkFromIndexSize(at, count, into.length);
+        forEachSegment(from, count, (bytes, done, part) -> {
+            Integers.read(info.type(), bytes, into, at + done, part);
             return true;
         });
     }
