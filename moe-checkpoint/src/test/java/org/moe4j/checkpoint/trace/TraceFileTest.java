@@ -6,11 +6,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Random;
 import java.util.stream.IntStream;
+import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -100,7 +102,7 @@ class TraceFileTest {
         assertThat(read).containsExactly(logits);
         assertExperts(trace.source("0"), largest(logits, 8, 2), 2);
         Routing routing = trace.routing("0", 7, 5);
-        Routing expected = RouterConfig.topK(8, 2).routing(java.util.Arrays.copyOfRange(logits, 7 * 8, 12 * 8));
+        Routing expected = RouterConfig.topK(8, 2).routing(Arrays.copyOfRange(logits, 7 * 8, 12 * 8));
         for (int t = 0; t < 5; t++) {
             for (int rank = 0; rank < 2; rank++) {
                 assertThat(routing.expert(t, rank)).isEqualTo(expected.expert(t, rank));
@@ -144,8 +146,8 @@ class TraceFileTest {
                 .isCloseTo(1, within());
     }
 
-    private static org.assertj.core.data.Offset<Double> within() {
-        return org.assertj.core.data.Offset.offset(1e-15); // a sum of three
+    private static Offset<Double> within() {
+        return Offset.offset(1e-15); // a sum of three
     }
 
     /** As {@code moe run} writes a layer, with tensors that do not matter here. */
