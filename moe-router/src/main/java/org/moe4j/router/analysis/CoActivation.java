@@ -7,9 +7,20 @@ import org.moe4j.core.internal.Require;
  * How often experts of one layer are chosen for the same token: {@code N_ij / N_i}, of the tokens of expert i the part that goes to expert j too.
  *
  * <p>Who: the expert co-activation of Muennighoff et al. 2024, OLMoE (arXiv:2409.02060, Section 5.2). It is not symmetric, for {@code N_i}
- * and {@code N_j} differ.
+ * and {@code N_j} differ. What the paper defines and what its script counts are two rules: {@link Pairs}.
  */
 public final class CoActivation {
+    /** Which pairs of a token's experts are counted. */
+    public enum Pairs {
+        /** All: the paper's definition. */
+        ALL,
+        /**
+         * Those next to each other in the order of the token's experts, best first: what the paper's script counts ({@code allenai/OLMoE},
+         * {@code scripts/run_moe_analysis.py}, {@code pairwise}), K − 1 of K·(K − 1)/2 pairs. Needs a source that knows the order.
+         */
+        NEIGHBOURS
+    }
+
     private final int experts;
     private final long[] together; // E·E, symmetric; the diagonal is N_i
 
@@ -19,7 +30,7 @@ public final class CoActivation {
     }
 
     /**
-     * Of all tokens of a source.
+     * All pairs of all tokens of a source.
      *
      * @param source of one layer
      * @return its experts' co-activation
@@ -31,16 +42,27 @@ public final class CoActivation {
     /** Counts while tokens come. */
     public static final class Counter implements RoutingObserver {
         private final int experts;
-        private final long[]
-                pairs; // E·E, each pair under its larger expert; what is counted above the diagonal is none
+        private final int reach; // places between the experts of a pair, at most
+        private final long[] pairs; // E·E, each pair under its larger expert
+
+        /**
+         * No tokens yet; all pairs are counted.
+         *
+         * @param experts E, at least 1
+         */
+        public Counter(int experts) {
+            this(experts, Pairs.ALL);
+        }
 
         /**
          * No tokens yet.
          *
          * @param experts E, at least 1
+         * @param counted which pairs
          */
-        public Counter(int experts) {
+        public Counter(int experts, Pairs counted) {
             this.experts = Require.atLeast("experts", experts, 1);
+            reach = counted == Pairs.ALL ? experts : 1;
             pairs = new long[Math.multiplyExact(experts, experts)];
         }
 
@@ -51,7 +73,7 @@ public final class CoActivation {
                 for (int a = block.start(t), end = block.end(t); a < end; a++) {
                     int first = block.expert(a);
                     pairs[first * experts + first]++;
-                    for (int b = a + 1; b < end; b++) {
+                    for (int b = a + 1, last = Math.min(end, a + 1 + reach); b < last; b++) {
                         int second = block.expert(b);
                         pairs[Math.max(first, second) * experts + Math.min(first, second)]++;
                     }

@@ -37,6 +37,30 @@ final class CoActivationTest {
 
     @ParameterizedTest(name = "seed {0}")
     @MethodSource("org.moe4j.core.testing.Cases#seeds")
+    void neighboursAreThePairsOfRanksNextToEachOther(long seed) {
+        DrawnRouting drawn = DrawnRouting.draw(seed);
+        int experts = drawn.experts();
+        CoActivation neighbours = drawn.shownTo(new CoActivation.Counter(experts, CoActivation.Pairs.NEIGHBOURS), 100)
+                .result();
+        long[][] counted = new long[experts][experts];
+        for (List<Integer> token : drawn.tokens()) {
+            for (int rank = 0; rank < token.size(); rank++) {
+                counted[token.get(rank)][token.get(rank)]++;
+                if (rank > 0) {
+                    counted[token.get(rank)][token.get(rank - 1)]++;
+                    counted[token.get(rank - 1)][token.get(rank)]++;
+                }
+            }
+        }
+        for (int i = 0; i < experts; i++) {
+            for (int j = 0; j < experts; j++) {
+                assertThat(neighbours.together(i, j)).isEqualTo(counted[i][j]);
+            }
+        }
+    }
+
+    @ParameterizedTest(name = "seed {0}")
+    @MethodSource("org.moe4j.core.testing.Cases#seeds")
     void saturationIsTheMeanPartOfTheLaterExperts(long seed) {
         DrawnRouting later = DrawnRouting.draw(seed);
         Random random = new Random(seed);
