@@ -146,6 +146,16 @@ public final class TopKRouter implements Router {
     }
 
     /**
+     * The same router with another number of experts per token.
+     *
+     * @param other K in 1..E
+     * @return a new router with handles of its own on the same parameters
+     */
+    public TopKRouter withTopK(int other) {
+        return new TopKRouter(config.withTopK(other), weights.shared(), selectionBias, noise, losses);
+    }
+
+    /**
      * The same router with noise, in place of what it had. The parameter {@code noise} of {@link RouterNoise.LearnedNormal} starts at
      * zeros, as in the source: the deviation is {@code ln 2 + floor} for every token then.
      *

@@ -6,11 +6,10 @@ import org.moe4j.bench.study.Examples;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.SharedBranch;
-import org.moe4j.core.parameter.Parameters;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.ScaledMerge;
-import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
+import org.moe4j.router.analysis.intervention.LayerIntervention;
 
 /**
  * Losses of a trained student after one change, everything else being as training left it; nothing is trained again.
@@ -21,40 +20,34 @@ import org.moe4j.router.TopKRouter;
  *     shared one, the active arithmetic being the same; empty without a shared expert
  */
 public record Interventions(OptionalDouble sharedOff, double routedOff, OptionalDouble routedInstead) {
-    /** Tries all of them. */
+    /** Tries all of them. A student's merge is {@code r = K·p, s = 1}. */
     static Interventions on(MoeLayer student, Examples heldOut) {
         SharedBranch shared = student.shared().orElseThrow();
-        int topK = student.router().topK();
+        LayerIntervention routedOff =
+                new LayerIntervention.OtherShared(new SharedBranch(shared.experts(), ScaledMerge.scaled(0, 1)));
         if (shared.experts().isEmpty()) {
-            return new Interventions(
-                    OptionalDouble.empty(),
-                    loss(student, shared, ScaledMerge.scaled(0, 1), heldOut),
-                    OptionalDouble.empty());
+            return new Interventions(OptionalDouble.empty(), loss(routedOff, student, heldOut), OptionalDouble.empty());
         }
         return new Interventions(
-                OptionalDouble.of(loss(student, shared, ScaledMerge.scaled(topK, 0), heldOut)),
-                loss(student, shared, ScaledMerge.scaled(0, 1), heldOut),
+                OptionalDouble.of(loss(new LayerIntervention.WithoutShared(), student, heldOut)),
+                loss(routedOff, student, heldOut),
                 OptionalDouble.of(routedInstead(student, heldOut)));
     }
 
-    /** The layers made here share the student's banks, so that they are not closed. */
-    private static double loss(MoeLayer student, SharedBranch shared, ScaledMerge merge, Examples heldOut) {
-        return loss(student.withShared(new SharedBranch(shared.experts(), merge)), heldOut);
-    }
-
     private static double routedInstead(MoeLayer student, Examples heldOut) {
-        RouterConfig config = ((TopKRouter) student.router()).config();
-        int topK = config.topK() + 1;
+        int topK = student.router().topK() + 1;
         int width = student.experts().shape().intermediateSize();
-        try (Parameters parameters = student.router().parameters();
-                TopKRouter router = TopKRouter.of(config.withTopK(topK), parameters.get("weight"))) {
-            ScaledMerge merge = ScaledMerge.olmo(new ActiveWidths(topK, width, 0));
-            return loss(MoeLayer.of(router, student.experts()).withShared(new SharedBranch(List.of(), merge)), heldOut);
+        ScaledMerge merge = ScaledMerge.olmo(new ActiveWidths(topK, width, 0));
+        try (TopKRouter router = ((TopKRouter) student.router()).withTopK(topK)) {
+            MoeLayer routed = MoeLayer.of(router, student.experts()).withShared(new SharedBranch(List.of(), merge));
+            try (Matrix output = routed.apply(heldOut.tokens())) {
+                return heldOut.loss(output);
+            }
         }
     }
 
-    private static double loss(MoeLayer layer, Examples heldOut) {
-        try (Matrix output = layer.apply(heldOut.tokens())) {
+    private static double loss(LayerIntervention change, MoeLayer student, Examples heldOut) {
+        try (Matrix output = change.apply(student, heldOut.tokens())) {
             return heldOut.loss(output);
         }
     }
