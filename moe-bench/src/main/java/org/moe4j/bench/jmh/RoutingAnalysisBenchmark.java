@@ -9,6 +9,10 @@ import org.moe4j.router.analysis.CoActivation;
 import org.moe4j.router.analysis.ExpertLoad;
 import org.moe4j.router.analysis.PassageUsage;
 import org.moe4j.router.analysis.RoutingObserver;
+import org.moe4j.router.analysis.cache.LfuSimulation;
+import org.moe4j.router.analysis.cache.LruSimulation;
+import org.moe4j.router.analysis.device.DevicePlacement;
+import org.moe4j.router.analysis.device.DeviceSpread;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -43,9 +47,13 @@ public class RoutingAnalysisBenchmark {
     private static final int EXPERTS = 64;
     private static final int TOP_K = 8;
     private static final int BLOCK = 4096;
+    private static final int CACHED = 16;
+    private static final List<Integer> DEVICES = List.of(2, 4, 8, 16);
+    private static final List<String> MEASURES =
+            List.of("load", "halves", "collapse", "coactivation", "devices", "lru", "lfu");
 
     /** What is measured. */
-    @Param({"checking", "load", "halves", "collapse", "coactivation", "all"})
+    @Param({"checking", "load", "halves", "collapse", "coactivation", "devices", "lru", "lfu", "all"})
     public String measure;
 
     private int[] indices;
@@ -71,18 +79,23 @@ public class RoutingAnalysisBenchmark {
                 }
             }
         }
-        observers = switch (measure) {
-            case "checking" -> List.of();
+        observers = measure.equals("all")
+                ? MEASURES.stream().flatMap(name -> observers(name).stream()).toList()
+                : observers(measure);
+    }
+
+    private static List<RoutingObserver> observers(String measure) {
+        return switch (measure) {
             case "load" -> List.of(new ExpertLoad.Counter(EXPERTS));
             case "halves" -> List.of(new PassageUsage.Counter(EXPERTS, TOKENS));
             case "collapse" -> List.of(new BatchCollapse.Counter(EXPERTS));
             case "coactivation" -> List.of(new CoActivation.Counter(EXPERTS));
-            default ->
-                List.of(
-                        new ExpertLoad.Counter(EXPERTS),
-                        new PassageUsage.Counter(EXPERTS, TOKENS),
-                        new BatchCollapse.Counter(EXPERTS),
-                        new CoActivation.Counter(EXPERTS));
+            case "devices" -> DEVICES.stream()
+                    .<RoutingObserver>map(n -> new DeviceSpread(DevicePlacement.contiguous(EXPERTS, n)))
+                    .toList();
+            case "lru" -> List.of(new LruSimulation(EXPERTS));
+            case "lfu" -> List.of(new LfuSimulation(EXPERTS, CACHED, LfuSimulation.Counts.KEPT));
+            default -> List.of();
         };
     }
 
