@@ -31,6 +31,7 @@ import picocli.CommandLine.ScopeType;
             StudyCommand.class,
             InspectCommand.class,
             RunCommand.class,
+            ExplainCommand.class,
             RewriteCommand.class,
             BenchCommand.class
         })

@@ -22,6 +22,8 @@ public record Column(String key, String heading, Form form) {
         THOUSANDTHS("%.3f", 1),
         /** Four decimals. */
         FOUR_DECIMALS("%.4f", 1),
+        /** Six digits, with a power of ten where the number is small or large. */
+        SIX_DIGITS("%.6g", 1),
         /** A share of 1 as percent, two decimals. */
         PERCENT("%.2f %%", 100),
         /** A ratio. */
