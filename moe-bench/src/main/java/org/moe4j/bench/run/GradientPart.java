@@ -31,7 +31,8 @@ final class GradientPart {
                         + " renormalization.",
                 List.of(new Sheet(
                         "gradients",
-                        "Gradients of the token alone" + (rows.isEmpty() ? " (the input has no d_output of the layer)" : ""),
+                        "Gradients of the token alone"
+                                + (rows.isEmpty() ? " (the input has no d_output of the layer)" : ""),
                         0,
                         List.of(
                                 Column.plain("router_rows", "router rows"),

@@ -90,8 +90,7 @@ public record LayerChanges(List<Integer> without, OptionalInt keep, List<Integer
             putMasks(all, "without " + words(without), ExpertMask.without(experts, masked));
         }
         if (keep.isPresent()) {
-            long[] load = ExpertLoad.of(
-                            RoutingSource.of(layer.router().routing(tokens, RoutingContext.plain())))
+            long[] load = ExpertLoad.of(RoutingSource.of(layer.router().routing(tokens, RoutingContext.plain())))
                     .counts();
             int kept = keep.getAsInt();
             putMasks(all, "only the " + kept + " most used", ExpertMask.keepingMostUsed(load, kept));
@@ -105,9 +104,7 @@ public record LayerChanges(List<Integer> without, OptionalInt keep, List<Integer
 
     private static void putMasks(Map<String, LayerIntervention> all, String name, ExpertMask mask) {
         all.put(name + ", before the choice", new LayerIntervention.MaskBeforeChoice(mask));
-        all.put(
-                name + ", after it, weight lost",
-                new LayerIntervention.MaskAfterChoice(mask, RemovedWeight.LOST));
+        all.put(name + ", after it, weight lost", new LayerIntervention.MaskAfterChoice(mask, RemovedWeight.LOST));
         all.put(
                 name + ", after it, weight given to the others",
                 new LayerIntervention.MaskAfterChoice(mask, RemovedWeight.GIVEN_TO_OTHERS));

@@ -140,7 +140,8 @@ record LayerPieces(TokenExplanation routing, DotProducts products, LayerExplanat
                 fact("top_share", "the first expert's part of the weights", Cell.of(routing.topShare())),
                 fact(
                         "logits_matching",
-                        "logits that are plain dot products, of " + products.given().size(),
+                        "logits that are plain dot products, of "
+                                + products.given().size(),
                         Cell.of((long) products.matching())),
                 fact("logit_difference", "largest difference of one", Cell.of(products.largestDifference())),
                 fact("length_by_hand", "|y|, the contributions added up", Cell.of(length(byHand))),

@@ -1,4 +1,4 @@
-package org.moe4j.bench.jmh;
+package org.moe4j.bench.jmh.analysis;
 
 import java.util.List;
 import java.util.SplittableRandom;
@@ -90,9 +90,10 @@ public class RoutingAnalysisBenchmark {
             case "halves" -> List.of(new PassageUsage.Counter(EXPERTS, TOKENS));
             case "collapse" -> List.of(new BatchCollapse.Counter(EXPERTS));
             case "coactivation" -> List.of(new CoActivation.Counter(EXPERTS));
-            case "devices" -> DEVICES.stream()
-                    .<RoutingObserver>map(n -> new DeviceSpread(DevicePlacement.contiguous(EXPERTS, n)))
-                    .toList();
+            case "devices" ->
+                DEVICES.stream()
+                        .<RoutingObserver>map(n -> new DeviceSpread(DevicePlacement.contiguous(EXPERTS, n)))
+                        .toList();
             case "lru" -> List.of(new LruSimulation(EXPERTS));
             case "lfu" -> List.of(new LfuSimulation(EXPERTS, CACHED, LfuSimulation.Counts.KEPT));
             default -> List.of();
