@@ -17,7 +17,7 @@ import org.moe4j.merge.MergeScale;
 final class InspectJson {
     private InspectJson() {}
 
-    static String text(Inspection inspection) throws IOException {
+    static ObjectNode of(Inspection inspection) {
         ObjectNode root = JsonNodeFactory.instance.objectNode();
         root.put("path", inspection.path().toString());
         root.put("family", inspection.layout().family());
@@ -36,7 +36,12 @@ final class InspectJson {
         ObjectNode settings = root.putObject("settings");
         inspection.preset().settings().forEach(settings::put);
         root.set("census", census(inspection));
+        root.set("bills", InspectBills.json(inspection));
         root.set("merge", merge(inspection.merge()));
+        return root;
+    }
+
+    static String text(ObjectNode root) throws IOException {
         return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
     }
 

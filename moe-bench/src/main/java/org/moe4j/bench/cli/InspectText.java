@@ -21,7 +21,13 @@ final class InspectText {
     private InspectText() {}
 
     static String of(Inspection inspection) {
-        return String.join("\n", head(inspection), settings(inspection), census(inspection), merge(inspection.merge()));
+        return String.join(
+                "\n",
+                head(inspection),
+                settings(inspection),
+                census(inspection),
+                InspectBills.text(inspection),
+                merge(inspection.merge()));
     }
 
     private static String head(Inspection inspection) {

@@ -1,12 +1,14 @@
 package org.moe4j.bench.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.math.BigInteger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -208,6 +210,114 @@ final class InspectCommandTest {
         String without = text.replaceFirst(",\\s*\"torch_dtype\": \"bfloat16\"", "");
         assertThat(without).isNotEqualTo(text);
         return Files.writeString(temporary.resolve("config.json"), without);
+    }
+
+    /** As the article on OLMoE-1B-7B prints them (LLM Architecture Refresh 5, §§1, 2 and 5). */
+    @Test
+    void olmoesBillsAreThePrintedOnes() throws IOException {
+        assertThat(text("released/olmoe-1b-7b.json").lines())
+                .anyMatch(line -> line.matches("bytes of all, 32 bits +25\\.78 GiB +27,676,647,424"))
+                .anyMatch(line -> line.matches("bytes of all, 16 bits +12\\.89 GiB +13,838,323,712"))
+                .anyMatch(line -> line.matches("without the router, 16 bits +12\\.88 GiB +13,834,129,408"))
+                .anyMatch(line -> line.matches("parameters of the router +0\\.030 %, 4\\.00 MiB in 16 bits +2,097,152"))
+                .anyMatch(line -> line.matches("parameters active +17\\.04 %; all are 5\\.87 x +1,178,994,688"))
+                .anyMatch(line -> line.matches("parameters of one expert +6,291,456"))
+                .anyMatch(line -> line.matches("8 of 64 experts +work on a token in a layer +50,331,648"))
+                .anyMatch(line -> line.matches("64 of 64 experts +8\\.00 x their arithmetic +402,653,184"))
+                .anyMatch(line -> line.matches("width used by a token +4\\.00 x D +8,192"))
+                .anyMatch(line -> line.matches("width held by a layer +32\\.00 x D, 8\\.00 x the used +65,536"))
+                .anyMatch(line -> line.matches(" +8 +8,192 +1 +8"))
+                .anyMatch(line -> line.matches(" +16 +4,096 +2 +120"))
+                .anyMatch(line -> line.matches(" +32 +2,048 +4 +35,960"))
+                .anyMatch(line -> line.matches(" +64 +1,024 +8 +4,426,165,368"));
+        JsonNode bills = json("released/olmoe-1b-7b.json").get("bills");
+        assertThat(bills.at("/bytes/16").asLong()).isEqualTo(13_838_323_712L);
+        assertThat(bills.at("/bytes_without_router/16").asLong()).isEqualTo(13_834_129_408L);
+        assertThat(bills.get("stored_over_active").asDouble()).isCloseTo(5.87, within(0.005));
+        assertThat(bills.get("active_share").asDouble()).isCloseTo(0.1704, within(0.00005));
+        assertThat(bills.get("router_share").asDouble()).isCloseTo(0.0003, within(0.000005));
+        assertThat(bills.get("expert_parameters").asLong()).isEqualTo(6_291_456);
+        assertThat(bills.get("layer_flops_per_token").asLong()).isEqualTo(2 * (50_331_648L + 131_072));
+        assertThat(bills.get("all_experts_arithmetic").asDouble()).isEqualTo(8);
+        assertThat(bills.get("width_held").asLong()).isEqualTo(65_536);
+        assertThat(bills.get("equal_budget").get(3).get("sets").asLong()).isEqualTo(4_426_165_368L);
+    }
+
+    @Test
+    void unknownBillsAreSaidToBe() throws IOException {
+        assertThat(text("fixtures/nemotron-3-latent/config.json"))
+                .containsPattern("(?m)^bytes of all, 16 bits +\\? +\\?$")
+                .containsPattern("(?m)^parameters active +\\? %; all are \\? x +\\?$");
+        JsonNode bills = json("fixtures/nemotron-3-latent/config.json").get("bills");
+        assertThat(bills.at("/bytes/16").isNull()).isTrue();
+        assertThat(bills.get("stored_over_active").isNull()).isTrue();
+    }
+
+    @Test
+    void veryLargeNumbersAreShort() {
+        assertThat(InspectBills.number(BigInteger.TEN.pow(20))).isEqualTo("100,000,000,000,000,000,000");
+        assertThat(InspectBills.number(BigInteger.TEN.pow(1000))).isEqualTo("1.000e+1000");
+    }
+
+    /** One token of OLMoE: two operations for each number of router and 8 experts, which are read in 2 bytes each. */
+    @Test
+    void tokensTogetherAskForOperationsAndBytes() throws IOException {
+        String path = RESOURCES.resolve("released/olmoe-1b-7b.json").toString();
+        Outcome table = inspect(path, "--tokens", "1,256", "--bandwidth", "20", "--peak", "100");
+        assertThat(table.status()).isZero();
+        assertThat(table.out())
+                .containsPattern("(?m)^ +1 +8\\.0 +1\\.01e\\+08 +1\\.01e\\+08 +1\\.00 +1\\.01 +5\\.05 +memory$")
+                .containsPattern("(?m)^ +256 +64\\.0 .* arithmetic$")
+                .contains("one MoE layer in 16 bits, experts as if drawn uniformly\n")
+                .contains("100.0 GFLOP/s and 20.0 GB/s: as long at 5.00 FLOP/byte\n");
+        assertThat(table.out().lines().skip(1)).allMatch(line -> line.length() <= 80);
+        JsonNode root = new ObjectMapper()
+                .readTree(inspect(path, "--json", "--tokens", "1,256", "--bandwidth", "20", "--peak", "100")
+                        .out());
+        JsonNode one = root.at("/roofline/loads/0");
+        assertThat(one.get("flops").asDouble()).isEqualTo(2 * 50_462_720.0);
+        assertThat(one.get("seconds").asDouble())
+                .isEqualTo(one.get("memory_seconds").asDouble());
+        assertThat(one.get("memory_seconds").asDouble()).isCloseTo((2 * 50_462_720 + 8192) / 20e9, within(1e-12));
+        assertThat(root.at("/roofline/ridge").asDouble()).isEqualTo(5);
+        Outcome plain = inspect(path, "--tokens", "8");
+        assertThat(plain.out())
+                .containsPattern("(?m)^ +8 +42\\.0 +8\\.07e\\+08 ")
+                .doesNotContain("ms bytes", "GFLOP/s");
+        assertThat(new ObjectMapper()
+                        .readTree(inspect(path, "--json", "--tokens", "8").out())
+                        .at("/roofline/loads/0")
+                        .has("bound"))
+                .isFalse();
+    }
+
+    @Test
+    void theTypeOfTheConfigurationIsRead() throws IOException {
+        String released = Files.readString(RESOURCES.resolve("released/olmoe-1b-7b.json"));
+        Path file = temporary.resolve("config.json");
+        for (String type : List.of("float32", "float64")) {
+            Files.writeString(file, released.replaceFirst("bfloat16", type));
+            assertThat(inspect(file.toString(), "--tokens", "1").out())
+                    .contains("one MoE layer in " + type.substring(5) + " bits");
+        }
+    }
+
+    @Test
+    void limitsOfAMachineComeTogether() {
+        String path = RESOURCES.resolve("released/olmoe-1b-7b.json").toString();
+        for (String[] wrong : new String[][] {
+            {path, "--bandwidth", "20"},
+            {path, "--tokens", "1", "--peak", "20"},
+            {path, "--bandwidth", "20", "--peak", "1"},
+            {path, "--tokens", "1", "--bandwidth", "0", "--peak", "1"},
+            {path, "--tokens", "-1"},
+            {path, "--tokens", "many"}
+        }) {
+            Outcome outcome = inspect(wrong);
+            assertThat(outcome.status()).as(String.join(" ", wrong)).isEqualTo(2);
+            assertThat(outcome.out()).isEmpty();
+            assertThat(outcome.err()).startsWith("moe: ");
+        }
     }
 
     @ParameterizedTest
