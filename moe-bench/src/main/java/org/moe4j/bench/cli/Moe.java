@@ -33,6 +33,7 @@ import picocli.CommandLine.ScopeType;
             RunCommand.class,
             ExplainCommand.class,
             RewriteCommand.class,
+            RoutingCommand.class,
             BenchCommand.class
         })
 public final class Moe {

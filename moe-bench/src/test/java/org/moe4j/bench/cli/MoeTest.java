@@ -55,6 +55,7 @@ final class MoeTest {
                 "inspect ",
                 "run ",
                 "rewrite ",
+                "routing ",
                 "bench ",
                 "bench peers ",
                 "bench limits "

@@ -9,10 +9,16 @@ import java.awt.image.BufferedImage;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.imageio.ImageIO;
@@ -20,6 +26,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.moe4j.checkpoint.safetensors.ElementType;
+import org.moe4j.checkpoint.trace.TraceFile;
+import org.moe4j.checkpoint.trace.TraceOptions;
+import org.moe4j.checkpoint.trace.TraceWriter;
+import org.moe4j.router.analysis.LogitSource;
 
 /**
  * The page in a browser, opened from a file. It has no script; what a browser makes of it is measured by one that is put into a copy and
@@ -113,6 +126,44 @@ final class ReportBrowserTest {
                 .extracting(JsonNode::asText)
                 .containsExactly(
                         SampleReport.HOSTILE, "0", "1,234,567", "8.92 %", "5.71x", "b", "1", "2", "30.00 %", "-");
+    }
+
+    /** The pictures of real reports, of few experts and of many. */
+    @ParameterizedTest
+    @CsvSource({"8, 2, 1, 1", "64, 8, 16, 3", "512, 10, 3, 7"})
+    void everyPictureOfTracesIsReadable(int experts, int topK, int layers, int passages) throws Exception {
+        List<TraceFile> traces = new ArrayList<>();
+        for (int p = 0; p < passages; p++) {
+            SplittableRandom random = new SplittableRandom(p);
+            Map<String, LogitSource> logits = new LinkedHashMap<>();
+            for (int layer = 0; layer < layers; layer++) {
+                logits.put(
+                        "" + layer,
+                        LogitSource.of(experts, random.doubles(40L * experts).toArray()));
+            }
+            Path file = temporary.resolve("a passage with a rather long name, number " + p + ".safetensors");
+            TraceWriter.writeLogits(file, logits, ElementType.F32, Map.of("moe4j.synthetic", "uniform, seed " + p));
+            traces.add(TraceFile.open(file, TraceOptions.none().withTopK(topK)));
+        }
+        RoutingSettings settings = new RoutingSettings(
+                List.of(2, 4), List.of(4), 1, 1, Optional.empty(), OptionalLong.of(3), Optional.of("0"));
+        List<Passage> all = Passage.of(traces);
+        AtomicLong read = new AtomicLong();
+        Report report = RoutingRun.run(all, settings, read::addAndGet);
+        assertThat(read.get()).isEqualTo(RoutingRun.steps(all));
+        JsonNode found = found(browser, temporary, report.html(), 1280);
+        long pictures = report.parts().stream()
+                .mapToLong(part -> part.pictures().size())
+                .sum();
+        assertThat(found.get("pictures")).hasSize((int) pictures);
+        assertThat(found.get("outside")).as("words outside of their picture").isEmpty();
+        assertThat(found.get("overlapping")).as("words on each other").isEmpty();
+        assertThat(found.get("label").asInt()).isEqualTo(1);
+        long cells = report.parts().stream()
+                .flatMap(part -> part.sheets().stream())
+                .mapToLong(sheet -> (long) sheet.rows().size() * sheet.columns().size())
+                .sum();
+        assertThat(found.get("cells")).hasSize((int) cells);
     }
 
     /** What finds nothing in the report has to find something elsewhere. */
