@@ -50,7 +50,7 @@ import picocli.CommandLine.Spec;
             "Runs the benchmarks whose name contains NAME; without NAME, lists them with their parameters.",
             "Each is measured in a JVM of its own; beside the time stands what it allocates (gc.alloc.rate.norm, bytes per call)."
         },
-        subcommands = {LimitsCommand.class, PeersCommand.class})
+        subcommands = {LimitsCommand.class, PeersCommand.class, TopKSweepCommand.class})
 final class BenchCommand implements Callable<Integer> {
     private static final String ROOM = "org.moe4j.bench.";
 

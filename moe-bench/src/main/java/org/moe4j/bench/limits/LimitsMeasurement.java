@@ -2,15 +2,11 @@ package org.moe4j.bench.limits;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.moe4j.bench.limits.LimitsResult.Gemm;
 import org.moe4j.bench.limits.LimitsResult.LayerTime;
 import org.moe4j.bench.limits.LimitsResult.Machine;
@@ -20,7 +16,6 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.RoutingContext;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.preset.Preset;
 
 /** Measures, in a JVM of its own, and leaves the result in a file. */
@@ -71,7 +66,7 @@ final class LimitsMeasurement {
         List<Gemm> gemms = MULTIPLYING.stream()
                 .map(kind -> new Gemm(kind, peaks.getOrDefault(kind, 0.0)))
                 .toList();
-        return new LimitsResult(machine(), read, gemms, layers);
+        return new LimitsResult(Machine.here(), read, gemms, layers);
     }
 
     /** The best of several moments of the run: a limit must not be that of a moment in which something else ran. */
@@ -121,27 +116,5 @@ final class LimitsMeasurement {
                 call.median(),
                 active * perExpert * kind.bytesPerWeight() + read,
                 tokens.rows() * perToken);
-    }
-
-    private Machine machine() throws IOException {
-        return new Machine(
-                LocalDate.now(ZoneOffset.UTC).toString(),
-                processor(),
-                threads,
-                "JDK " + Runtime.version(),
-                Nd4jBackend.blasReport());
-    }
-
-    private static String processor() throws IOException {
-        Path file = Path.of("/proc/cpuinfo");
-        if (!Files.isReadable(file)) {
-            return System.getProperty("os.arch");
-        }
-        try (Stream<String> lines = Files.lines(file)) {
-            return lines.filter(line -> line.startsWith("model name"))
-                    .map(line -> line.substring(line.indexOf(':') + 1).strip())
-                    .findFirst()
-                    .orElse(System.getProperty("os.arch"));
-        }
     }
 }

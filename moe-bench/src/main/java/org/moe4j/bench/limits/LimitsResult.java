@@ -1,6 +1,13 @@
 package org.moe4j.bench.limits;
 
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.List;
+import java.util.stream.Stream;
+import org.moe4j.core.nd4j.Nd4jBackend;
 
 /**
  * What was measured.
@@ -33,7 +40,35 @@ public record LimitsResult(Machine machine, double read, List<Gemm> gemms, List<
      * @param jvm its version
      * @param blas the library behind ND4J
      */
-    public record Machine(String date, String processor, int threads, String jvm, String blas) {}
+    public record Machine(String date, String processor, int threads, String jvm, String blas) {
+        /**
+         * This machine, today.
+         *
+         * @return words about it
+         * @throws IOException when the description of its processor cannot be read
+         */
+        public static Machine here() throws IOException {
+            return new Machine(
+                    LocalDate.now(ZoneOffset.UTC).toString(),
+                    processorName(),
+                    Runtime.getRuntime().availableProcessors(),
+                    "JDK " + Runtime.version(),
+                    Nd4jBackend.blasReport());
+        }
+
+        private static String processorName() throws IOException {
+            Path file = Path.of("/proc/cpuinfo");
+            if (!Files.isReadable(file)) {
+                return System.getProperty("os.arch");
+            }
+            try (Stream<String> lines = Files.lines(file)) {
+                return lines.filter(line -> line.startsWith("model name"))
+                        .map(line -> line.substring(line.indexOf(':') + 1).strip())
+                        .findFirst()
+                        .orElse(System.getProperty("os.arch"));
+            }
+        }
+    }
 
     /**
      * Large products of one backend.

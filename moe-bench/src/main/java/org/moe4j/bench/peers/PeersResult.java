@@ -1,6 +1,7 @@
 package org.moe4j.bench.peers;
 
 import java.util.List;
+import org.moe4j.bench.timing.Times;
 
 /**
  * What was measured.

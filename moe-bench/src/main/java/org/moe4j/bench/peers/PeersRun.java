@@ -3,6 +3,8 @@ package org.moe4j.bench.peers;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.moe4j.bench.timing.Alternation;
+import org.moe4j.bench.timing.Times;
 
 /**
  * Measures our backends beside peers, pair by pair, so that the memory holds two layers at a time.
@@ -97,9 +99,9 @@ public record PeersRun(LayerSize size, Pass pass, List<OwnBackend> backends, Lis
                 try (Contender.Calls own = ours.bind(values, count);
                         Contender.Calls other = theirs.bind(values, count)) {
                     agree(layer, values, count, peer, own, other);
-                    Alternation.Pair times = alternation.run(own, other);
+                    List<Times> times = alternation.run(List.of(own::call, other::call), () -> {});
                     rows.add(new PeersResult.Row(
-                            count, peer.name(), backend.id(), backend.storage(), times.ours(), times.peer()));
+                            count, peer.name(), backend.id(), backend.storage(), times.get(0), times.get(1)));
                 }
                 step.run();
             }

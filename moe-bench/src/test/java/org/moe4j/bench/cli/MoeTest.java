@@ -58,7 +58,8 @@ final class MoeTest {
                 "routing ",
                 "bench ",
                 "bench peers ",
-                "bench limits "
+                "bench limits ",
+                "bench topk-sweep "
             })
     void everyCommandHasHelp(String command) {
         Outcome help = moe((command + "--help").split(" "));
@@ -150,7 +151,7 @@ final class MoeTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"peers", "limits"})
+    @ValueSource(strings = {"peers", "limits", "topk-sweep"})
     void optionsBeforeASubcommandAreNotLost(String subcommand) {
         String line = "moe: bench: expected all options behind '" + subcommand + "' but was ";
         wrongUsage(line + "one before it", "moe bench " + subcommand, "bench", "--json", subcommand);

@@ -12,6 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.moe4j.bench.support.FigureFiles;
+import org.moe4j.bench.timing.Alternation;
+import org.moe4j.bench.timing.Times;
 import org.moe4j.core.reference.ReferenceBackend;
 
 /** Runs with peers of ours: the reference backend under another name. */

@@ -1,10 +1,11 @@
-package org.moe4j.bench.peers;
+package org.moe4j.bench.timing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 final class AlternationTest {
@@ -12,41 +13,30 @@ final class AlternationTest {
 
     private final List<String> events = new ArrayList<>();
     private long now;
+    private int turns;
 
     /** Takes a given time by a clock that only calls move. */
-    private Contender.Calls taking(String name, long... nanoseconds) {
-        return new Contender.Calls() {
-            private int count;
-
-            @Override
-            public void call() {
-                now += nanoseconds[Math.min(count++, nanoseconds.length - 1)];
-                events.add(name);
-            }
-
-            @Override
-            public float[] result() {
-                return new float[0];
-            }
-
-            @Override
-            public void close() {}
+    private Alternation.Call taking(String name, long... nanoseconds) {
+        AtomicInteger count = new AtomicInteger();
+        return () -> {
+            now += nanoseconds[Math.min(count.getAndIncrement(), nanoseconds.length - 1)];
+            events.add(name);
         };
     }
 
-    private Alternation.Pair run(Alternation alternation, Contender.Calls ours, Contender.Calls peer) throws Exception {
-        return alternation.run(ours, peer, () -> now, count -> events.add("rest " + count));
+    private List<Times> run(Alternation alternation, Alternation.Call... calls) throws Exception {
+        return alternation.run(List.of(calls), () -> turns++, () -> now, count -> events.add("rest " + count));
     }
 
     @Test
     void eachIsCalledAfterARestAndTheSecondCallOfATurnCounts() throws Exception {
-        Alternation.Pair pair =
+        List<Times> times =
                 run(new Alternation(0, 0, 2, 9, 5), taking("a", 100, 40, 10, 40, 11), taking("b", 100, 70, 20, 70, 24));
         assertThat(events)
                 .containsExactly(
                         "a", "b", "rest 5", "a", "a", "rest 5", "b", "b", "rest 5", "a", "a", "rest 5", "b", "b");
-        assertThat(pair.ours().nanoseconds()).containsExactly(10L, 11L);
-        assertThat(pair.peer().nanoseconds()).containsExactly(20L, 24L);
+        assertThat(times.get(0).nanoseconds()).containsExactly(10L, 11L);
+        assertThat(times.get(1).nanoseconds()).containsExactly(20L, 24L);
     }
 
     @Test
@@ -57,14 +47,22 @@ final class AlternationTest {
 
     @Test
     void turnsEndWithTheSecondsOrTheMostButNotBeforeTheLeast() throws Exception {
-        Contender.Calls second = taking("a", SECOND);
-        Contender.Calls quick = taking("b", 1);
-        assertThat(run(new Alternation(0, 5, 1, 99, 0), second, quick).ours().nanoseconds())
+        Alternation.Call second = taking("a", SECOND);
+        Alternation.Call quick = taking("b", 1);
+        assertThat(run(new Alternation(0, 5, 1, 99, 0), second, quick).get(0).nanoseconds())
                 .hasSize(3); // 2 seconds a turn
-        assertThat(run(new Alternation(0, 5, 1, 2, 0), second, quick).ours().nanoseconds())
+        assertThat(run(new Alternation(0, 5, 1, 2, 0), second, quick).get(0).nanoseconds())
                 .hasSize(2);
-        assertThat(run(new Alternation(0, 5, 4, 99, 0), second, quick).ours().nanoseconds())
+        assertThat(run(new Alternation(0, 5, 4, 99, 0), second, quick).get(0).nanoseconds())
                 .hasSize(4);
+    }
+
+    @Test
+    void anyNumberOfCallsTakesTurns() throws Exception {
+        List<Times> times = run(new Alternation(0, 0, 2, 9, 0), taking("a", 1), taking("b", 2), taking("c", 3));
+        assertThat(events.subList(3, 12)).containsExactly("rest 0", "a", "a", "rest 0", "b", "b", "rest 0", "c", "c");
+        assertThat(turns).isEqualTo(2);
+        assertThat(times).extracting(time -> time.nanoseconds().get(0)).containsExactly(1L, 2L, 3L);
     }
 
     @Test

@@ -1,4 +1,4 @@
-package org.moe4j.bench.peers;
+package org.moe4j.bench.timing;
 
 import java.util.List;
 
