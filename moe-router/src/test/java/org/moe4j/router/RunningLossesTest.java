@@ -269,6 +269,20 @@ class RunningLossesTest {
         }
     }
 
+    /** Sigmoids that are 0 have no sum to divide by. */
+    @Test
+    void aBlockThatIsRefusedAddsNothing() {
+        RouterConfig config = RouterConfig.topK(2, 1).withScore(new ScoreFunction.Sigmoid());
+        Running running = RouterLosses.running(all(1), 1);
+        running.add(0, config.routed(new double[] {1, 2}, RoutingContext.plain()));
+        List<Running.Value> before = running.values();
+        RoutedTokens zeros = config.routed(new double[] {0, 0, -800, -800}, RoutingContext.plain());
+        assertThatThrownBy(() -> running.add(0, zeros))
+                .isInstanceOf(ArithmeticException.class)
+                .hasMessageContaining("token 1");
+        assertThat(running.values()).isEqualTo(before);
+    }
+
     @Test
     void logitsOfATraceAreChecked() {
         RouterConfig config = RouterConfig.topK(2, 1);

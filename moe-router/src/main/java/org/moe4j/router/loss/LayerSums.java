@@ -66,28 +66,34 @@ final class LayerSums {
         }
     }
 
+    private Map<Counts, GroupSums> group(Scores scores) {
+        return balance.computeIfAbsent(scores, absent -> new EnumMap<>(Counts.class));
+    }
+
     private GroupSums group(Scores scores, Counts counts) {
-        return balance.computeIfAbsent(scores, absent -> new EnumMap<>(Counts.class))
-                .computeIfAbsent(counts, absent -> new GroupSums(experts, topK));
+        return group(scores).computeIfAbsent(counts, absent -> new GroupSums(experts, topK));
     }
 
     private double[] quantities(Quantity quantity) {
         return quantities.computeIfAbsent(quantity, absent -> new double[experts]);
     }
 
+    /** Adds a block, or nothing of it where something in it is refused. */
     void add(RoutedTokens block) {
         start(block.routing().experts(), block.topK());
         TokenGroups groups = TokenGroups.batch(block);
-        valid += groups.count();
-        balance.forEach((kind, byCounts) -> {
-            double[] scores = kind.of(block, groups, new double[block.routing().tokens()]);
-            byCounts.forEach((counts, sums) -> sums.add(block.routing(), counts, scores, groups, 0));
-        });
-        quantities.forEach((quantity, sums) ->
-                new Variation(new VariationLoss("", 1, quantity, false, 0), block).addQuantities(sums));
+        Map<Scores, double[]> scores = new EnumMap<>(Scores.class);
+        for (Scores kind : balance.keySet()) {
+            scores.put(kind, kind.of(block, groups, new double[block.routing().tokens()]));
+        }
         if (losses.stream().anyMatch(ZLoss.class::isInstance)) {
             squares += ZLoss.squares(block);
         }
+        valid += groups.count();
+        scores.forEach(
+                (kind, u) -> group(kind).forEach((counts, sums) -> sums.add(block.routing(), counts, u, groups, 0)));
+        quantities.forEach((quantity, sums) ->
+                new Variation(new VariationLoss("", 1, quantity, false, 0), block).addQuantities(sums));
     }
 
     /** Adds another layer, which becomes one group with this. */

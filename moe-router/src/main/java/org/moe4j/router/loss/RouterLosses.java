@@ -94,6 +94,7 @@ public final class RouterLosses {
          * @return this
          * @throws IllegalArgumentException for another number of experts than before, or several sequences where one of the losses
          *     is a mean over sequences
+         * @throws ArithmeticException for scores whose sum one cannot divide by; nothing of the block is added then
          */
         public Running add(int layer, RoutedTokens block) {
             Require.inRange("layer", layer, 0, layers.size() - 1, "layers");
