@@ -39,7 +39,8 @@ import picocli.CommandLine.Spec;
                     + " file is one passage.",
             "With --out it writes routing.html, one page with tables and pictures that needs no other file, routing-TABLE.csv with all"
                     + " digits, and routing-PICTURE.svg and .png."
-        })
+        },
+        subcommands = RoutingGenerateCommand.class)
 final class RoutingCommand implements Callable<Integer> {
     private static final List<Integer> DEVICES = List.of(2, 4, 8, 16);
 

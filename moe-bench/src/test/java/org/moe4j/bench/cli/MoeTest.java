@@ -56,6 +56,7 @@ final class MoeTest {
                 "run ",
                 "rewrite ",
                 "routing ",
+                "routing generate ",
                 "bench ",
                 "bench peers ",
                 "bench limits ",
