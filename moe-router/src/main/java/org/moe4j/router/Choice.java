@@ -6,6 +6,7 @@ import java.util.OptionalLong;
 import java.util.SplittableRandom;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.SeededRows;
 import org.moe4j.core.layer.RoutingContext;
 
@@ -26,6 +27,9 @@ record Choice(Routing weighed, Routing routing) {
         if (selection instanceof ExpertSelection.ExpertChoice rule) {
             return all(ChosenWeights.routing(
                     config, logits, TokensOfExperts.of(config, rule, logits, context.sequenceLengths())));
+        }
+        if (selection instanceof ExpertSelection.Recorded recorded) {
+            return all(ChosenWeights.routing(config, logits, recorded(recorded.routing(), logits)));
         }
         if (selection instanceof ExpertSelection.TopTwo topTwo
                 && context.noiseSeed().isPresent()) {
@@ -55,6 +59,19 @@ record Choice(Routing weighed, Routing routing) {
             }
         }
         return all;
+    }
+
+    private static ExpertLists recorded(Routing routing, LogitRows logits) {
+        Require.count("tokens", logits.tokens(), routing.tokens(), "tokens (of the recorded routing)");
+        int[] offsets = new int[routing.tokens() + 1];
+        int[] experts = new int[routing.slots()];
+        for (int t = 0; t < routing.tokens(); t++) {
+            for (int rank = 0; rank < routing.count(t); rank++) {
+                experts[offsets[t] + rank] = routing.expert(t, rank);
+            }
+            offsets[t + 1] = offsets[t] + routing.count(t);
+        }
+        return new ExpertLists(offsets, experts);
     }
 
     private static Choice all(Routing routing) {

@@ -1,6 +1,7 @@
 package org.moe4j.router;
 
 import org.moe4j.core.dispatch.CapacityScope;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.dispatch.RowLimit;
 import org.moe4j.core.internal.Require;
 
@@ -36,6 +37,15 @@ public sealed interface ExpertSelection {
      */
     default boolean wholeBatch() {
         return false;
+    }
+
+    /**
+     * Whether a router with a selection bias may have this selection.
+     *
+     * @return false for one that shifts of all tokens alike would make no sense to
+     */
+    default boolean takesSelectionBias() {
+        return !wholeBatch();
     }
 
     /**
@@ -243,6 +253,42 @@ public sealed interface ExpertSelection {
         @Override
         public boolean fixedCount() {
             return false;
+        }
+    }
+
+    /**
+     * Replay: the experts that were recorded for the tokens of one call, whatever the scores are now. Their weights are made anew from the
+     * logits, so that the router goes on learning; the recorded weights, a selection bias and the losses' counts of another choice have no say.
+     *
+     * <p>Who: rollout routing replay (R3), where a trainer goes by the experts of the engine that wrote the text; Megatron-Core's
+     * {@code RouterReplay} ({@code megatron/core/transformer/moe/router_replay.py}).
+     *
+     * @param routing of as many tokens as each call will have
+     * @see <a href="https://arxiv.org/abs/2510.11370">Ma et al. 2025: Stabilizing MoE Reinforcement Learning by Aligning Training and Inference
+     *     Routers</a>
+     */
+    record Recorded(Routing routing) implements ExpertSelection {
+        @Override
+        public void requireFits(int experts, int topK) {
+            Require.count("routing", routing.experts(), experts, "experts (of the router)");
+            if (fixedCount() && routing.tokens() > 0) {
+                Require.count("routing", routing.topK(), topK, "experts per token (topK of the router)");
+            }
+        }
+
+        @Override
+        public boolean wholeBatch() {
+            return true;
+        }
+
+        @Override
+        public boolean takesSelectionBias() {
+            return true;
+        }
+
+        @Override
+        public boolean fixedCount() {
+            return routing.slots() == (long) routing.tokens() * routing.topK();
         }
     }
 }

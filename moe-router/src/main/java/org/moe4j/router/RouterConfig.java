@@ -55,7 +55,7 @@ public record RouterConfig(
         Require.atLeast("experts", experts, 1);
         Require.inRange("topK", topK, 1, experts, "experts");
         selection.requireFits(experts, topK);
-        if (selectionBias && selection.wholeBatch()) {
+        if (selectionBias && !selection.takesSelectionBias()) {
             throw Require.expected("selectionBias", "false with " + selection, true);
         }
         if (!(scale > 0) || Double.isInfinite(scale)) {

@@ -3,16 +3,20 @@ package org.moe4j.checkpoint.trace;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.moe4j.checkpoint.safetensors.ElementType;
+import org.moe4j.checkpoint.safetensors.Numbers;
 import org.moe4j.checkpoint.safetensors.SafetensorsWriter;
 import org.moe4j.checkpoint.safetensors.StoredRounding;
 import org.moe4j.checkpoint.safetensors.TensorContent;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.router.analysis.LogitSource;
 import org.moe4j.router.analysis.RoutingSource;
+import org.moe4j.router.trace.RoutingTrace;
 
 /**
  * Writes routing traces as safetensors that {@link TraceFile} reads: the whole file, or nothing. Sources are read block by block, so
@@ -48,6 +52,50 @@ public final class TraceWriter {
     public static void write(
             Path file, Map<String, ? extends RoutingSource> layers, ElementType type, Map<String, String> metadata)
             throws IOException {
+        write(file, indices(layers, type), first(layers).experts(), metadata);
+    }
+
+    /**
+     * Writes a trace in memory: {@code topk_index}, {@code topk_weight} and, where they were recorded, {@code router_logits} of each layer,
+     * weights and logits as F64, so that a replay from the file is that of the trace, to the last bit.
+     *
+     * @param file to be written; an old one is replaced
+     * @param trace whose layers agree in E, K and T; at least one layer and one token, K experts for each token
+     * @param metadata texts beside them
+     * @throws IllegalArgumentException for layers that do not agree, or cannot be written
+     * @throws IOException when the file cannot be written; the old one stays then
+     */
+    public static void write(Path file, RoutingTrace trace, Map<String, String> metadata) throws IOException {
+        Map<String, RoutingSource> layers = new LinkedHashMap<>();
+        Map<String, LogitSource> logits = new LinkedHashMap<>();
+        for (String name : trace.layers()) {
+            layers.put(name, trace.layer(name).source());
+            trace.layer(name).logits().ifPresent(source -> logits.put(name, source));
+        }
+        int experts = first(layers).experts();
+        List<TensorContent> tensors = new ArrayList<>(indices(layers, IndexBytes.narrowest(experts)));
+        for (String name : trace.layers()) {
+            tensors.add(weights(name, trace.layer(name).routing()));
+        }
+        if (!logits.isEmpty()) {
+            tensors.addAll(logits(logits, ElementType.F64));
+        }
+        write(file, tensors, experts, metadata);
+    }
+
+    private static TensorContent weights(String layer, Routing routing) {
+        int topK = routing.topK();
+        Numbers numbers = (from, into, at, count) -> {
+            for (int i = 0; i < count; i++) {
+                into[at + i] = routing.weight((int) ((from + i) / topK), (int) ((from + i) % topK));
+            }
+        };
+        List<Long> shape = List.of((long) routing.tokens(), (long) topK);
+        String tensor = TraceFormat.WEIGHTS + "." + layer;
+        return TensorContent.ofNumbers(tensor, ElementType.F64, shape, numbers, 1, new StoredRounding());
+    }
+
+    private static List<TensorContent> indices(Map<String, ? extends RoutingSource> layers, ElementType type) {
         RoutingSource first = first(layers);
         Require.inRange("experts", first.experts(), 1, IndexBytes.largest(type), "experts that " + type + " holds");
         List<TensorContent> tensors = new ArrayList<>();
@@ -61,7 +109,7 @@ public final class TraceWriter {
             String tensor = TraceFormat.INDICES + "." + name;
             tensors.add(new TensorContent(tensor, type, shape, new IndexBytes(name, layer, type)));
         }
-        write(file, tensors, first.experts(), metadata);
+        return tensors;
     }
 
     /**
@@ -77,6 +125,10 @@ public final class TraceWriter {
     public static void writeLogits(
             Path file, Map<String, ? extends LogitSource> layers, ElementType type, Map<String, String> metadata)
             throws IOException {
+        write(file, logits(layers, type), first(layers).experts(), metadata);
+    }
+
+    private static List<TensorContent> logits(Map<String, ? extends LogitSource> layers, ElementType type) {
         LogitSource first = first(layers);
         List<TensorContent> tensors = new ArrayList<>();
         for (Map.Entry<String, ? extends LogitSource> entry : layers.entrySet()) {
@@ -87,7 +139,7 @@ public final class TraceWriter {
             String tensor = TraceFormat.LOGITS + "." + name;
             tensors.add(TensorContent.ofNumbers(tensor, type, shape, new LogitNumbers(layer), 1, new StoredRounding()));
         }
-        write(file, tensors, first.experts(), metadata);
+        return tensors;
     }
 
     private static void write(Path file, List<TensorContent> tensors, int experts, Map<String, String> metadata)

@@ -8,6 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -18,9 +20,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.moe4j.checkpoint.safetensors.ElementType;
 import org.moe4j.checkpoint.safetensors.SafetensorsFile;
 import org.moe4j.core.dispatch.Routing;
+import org.moe4j.router.RouterConfig;
 import org.moe4j.router.analysis.ChosenExperts;
 import org.moe4j.router.analysis.LogitSource;
 import org.moe4j.router.analysis.RoutingSource;
+import org.moe4j.router.trace.RecordedLayer;
+import org.moe4j.router.trace.RoutingTrace;
 
 class TraceWriterTest {
     @TempDir
@@ -90,7 +95,40 @@ class TraceWriterTest {
         assertThat(read).containsExactly(logits);
     }
 
-    /** The file stands for what is written, block by block, of a source that is longer than any array. */
+    /** Weights and logits keep their bits, so that a replay from the file is that of the trace. */
+    @Test
+    void aTraceInMemoryIsReadAgain() throws IOException {
+        int tokens = 1000;
+        Map<String, RecordedLayer> layers = new TreeMap<>();
+        for (int layer = 0; layer < 2; layer++) {
+            double[] logits = new Random(layer).doubles(tokens * 7L, -3, 3).toArray();
+            Routing routing = RouterConfig.topK(7, 3).routing(logits);
+            layers.put(
+                    Integer.toString(layer),
+                    layer == 0
+                            ? RecordedLayer.of(routing)
+                            : new RecordedLayer(routing, Optional.of(LogitSource.of(7, logits))));
+        }
+        TraceWriter.write(file(), RoutingTrace.of(layers), Map.of("model", "none"));
+        TraceFile trace = TraceFile.open(file(), TraceOptions.none());
+        assertThat(trace.metadata()).containsEntry("model", "none");
+        assertThat(trace.layers()).containsExactly("0", "1");
+        assertThat(trace.logits("0")).isEmpty();
+        double[] read = new double[tokens * 7];
+        trace.logits("1").orElseThrow().read(0, tokens, read);
+        assertThat(read).containsExactly(new Random(1).doubles(tokens * 7L, -3, 3).toArray());
+        for (String layer : trace.layers()) {
+            Routing expected = RoutingTrace.of(layers).layer(layer).routing();
+            Routing routing = trace.routing(layer, 0, tokens);
+            for (int t = 0; t < tokens; t++) {
+                for (int rank = 0; rank < 3; rank++) {
+                    assertThat(routing.expert(t, rank)).isEqualTo(expected.expert(t, rank));
+                    assertThat(routing.weight(t, rank)).isEqualTo(expected.weight(t, rank));
+                }
+            }
+        }
+    }
+
     @Test
     void aFailureLeavesTheOldFile() throws IOException {
         TraceWriter.write(file(), Map.of("0", source(4, 1, new double[] {3})), Map.of());
