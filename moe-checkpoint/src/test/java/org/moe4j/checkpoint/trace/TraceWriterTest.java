@@ -116,7 +116,8 @@ class TraceWriterTest {
         assertThat(trace.logits("0")).isEmpty();
         double[] read = new double[tokens * 7];
         trace.logits("1").orElseThrow().read(0, tokens, read);
-        assertThat(read).containsExactly(new Random(1).doubles(tokens * 7L, -3, 3).toArray());
+        assertThat(read)
+                .containsExactly(new Random(1).doubles(tokens * 7L, -3, 3).toArray());
         for (String layer : trace.layers()) {
             Routing expected = RoutingTrace.of(layers).layer(layer).routing();
             Routing routing = trace.routing(layer, 0, tokens);
