@@ -19,7 +19,7 @@ final class DevicePart {
                 new Column("share_of_devices", "of all", Column.Form.PERCENT),
                 new Column("tokens_needing_all", "tokens needing all", Column.Form.PERCENT),
                 new Column("uniform_devices_per_token", "uniform choice", Column.Form.HUNDREDTHS),
-                new Column("busiest_versus_even_mean", "busiest device vs even, mean", Column.Form.TIMES),
+                new Column("busiest_versus_even_mean", "busiest vs even", Column.Form.TIMES),
                 new Column("busiest_versus_even_worst", "worst layer", Column.Form.TIMES));
         List<List<Cell>> rows = new ArrayList<>();
         for (Measures.OfPassage of : measures.passages()) {

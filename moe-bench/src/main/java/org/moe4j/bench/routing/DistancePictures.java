@@ -59,8 +59,6 @@ final class DistancePictures {
             cross.add(new Point(x, distance.cross(), pairs[0], pairs[pairs.length - 1]));
             distance.crossOverNoise().ifPresent(value -> ratio.add(new Point(x, value, value, value)));
         }
-        double most = ratio.stream().mapToDouble(Point::y).max().orElse(1);
-        Axis across = new Axis("layer, by its place from 0", ticks(layers.size()), false);
         return new Picture(
                 "distance",
                 "Above noise, cross says that passages are routed differently; bands reach over passages and over pairs.",
@@ -69,24 +67,32 @@ final class DistancePictures {
                         LoadPart.sizes(measures),
                         List.of(),
                         "Bands: the passages, and the pairs of passages.",
-                        List.of(
-                                new LineFigure.Panel(
-                                        "Distance",
-                                        across,
-                                        new Axis(
-                                                "total variation, 0 to 1",
-                                                List.of(0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
-                                                false),
-                                        List.of(),
-                                        List.of(noise, cross),
-                                        List.of("noise: halves of a passage", "cross: different passages")),
-                                new LineFigure.Panel(
-                                        "Over the noise",
-                                        across,
-                                        Axis.reaching("cross over noise", most),
-                                        List.of(new Reference(1, "as far apart as chance moves halves")),
-                                        List.of(ratio),
-                                        List.of("cross/noise")))));
+                        List.of(distance(noise, cross), overNoise(ratio))));
+    }
+
+    private LineFigure.Panel distance(List<Point> noise, List<Point> cross) {
+        return new LineFigure.Panel(
+                "Distance",
+                across(),
+                new Axis("total variation, 0 to 1", List.of(0.0, 0.2, 0.4, 0.6, 0.8, 1.0), false),
+                List.of(),
+                List.of(noise, cross),
+                List.of("noise: halves of a passage", "cross: different passages"));
+    }
+
+    private LineFigure.Panel overNoise(List<Point> ratio) {
+        double most = ratio.stream().mapToDouble(Point::y).max().orElse(1);
+        return new LineFigure.Panel(
+                "Over the noise",
+                across(),
+                Axis.reaching("cross over noise", Math.max(1, most)),
+                List.of(new Reference(1, "as far apart as chance moves halves")),
+                List.of(ratio),
+                List.of("cross/noise"));
+    }
+
+    private Axis across() {
+        return new Axis("layer, by its place from 0", ticks(layers.size()), false);
     }
 
     private static List<Double> ticks(int layers) {

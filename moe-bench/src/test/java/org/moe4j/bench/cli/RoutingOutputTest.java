@@ -127,6 +127,22 @@ final class RoutingOutputTest {
     }
 
     @Test
+    void aNameOfAFileIsTextAndNoMarkup() throws IOException {
+        String name = "<img src=x onerror=alert(1)>&\u202e\u0007'\"";
+        Path hostile = indices(temporary.resolve(name + ".safetensors"), PROSE, Map.of());
+        Path out = temporary.resolve("hostile");
+        RoutingFixture.Outcome outcome = routing(hostile, "--out", out);
+        assertThat(outcome.status()).isZero();
+        assertThat(outcome.out().lines().filter(line -> !line.startsWith("Wrote ")))
+                .noneMatch(line -> line.contains("\u202e") || line.contains("\u0007"))
+                .anyMatch(line -> line.contains("<img src=x onerror=alert(1)>&??'\""));
+        assertThat(Files.readString(out.resolve("routing.html")))
+                .contains("&lt;img src=x onerror=alert(1)&gt;&amp;??&#39;&quot;")
+                .doesNotContain("<img", "\u202e", "\u0007");
+        assertThat(Files.readString(out.resolve("routing-load-map.svg"))).doesNotContain("<img", "\u202e", "\u0007");
+    }
+
+    @Test
     void aMaskLeavesTokensOut() throws IOException {
         Path file = temporary.resolve("mask.npy");
         String header = "{'descr': '|u1', 'fortran_order': False, 'shape': (" + TOKENS + ",), }";
