@@ -42,7 +42,7 @@ public sealed interface ExpertSelection {
     /**
      * Whether a router with a selection bias may have this selection.
      *
-     * @return false for one that shifts of all tokens alike would make no sense to
+     * @return false where a shift of all tokens' scores alike is balanced away, or moves which tokens an expert takes
      */
     default boolean takesSelectionBias() {
         return !wholeBatch();
@@ -258,7 +258,7 @@ public sealed interface ExpertSelection {
 
     /**
      * Replay: the experts that were recorded for the tokens of one call, whatever the scores are now. Their weights are made anew from the
-     * logits, so that the router goes on learning; the recorded weights, a selection bias and the losses' counts of another choice have no say.
+     * logits, so that the router goes on learning. The recorded weights and a selection bias have no say; losses count the recorded choice.
      *
      * <p>Who: rollout routing replay (R3), where a trainer goes by the experts of the engine that wrote the text; Megatron-Core's
      * {@code RouterReplay} ({@code megatron/core/transformer/moe/router_replay.py}).

@@ -72,6 +72,9 @@ final class NumpyHeader {
             if (!more || !matcher.lookingAt()) {
                 throw broken(body.substring(matcher.regionStart()));
             }
+            if (matcher.group(3).startsWith("[")) {
+                throw TraceFormat.wrong(file, PART, "numbers of one type", "a structured type");
+            }
             String key = matcher.group(1) == null ? matcher.group(2) : matcher.group(1);
             if (entries.put(key, matcher.group(3)) != null) {
                 throw TraceFormat.wrong(file, "header", "different keys", key + " twice");
