@@ -22,8 +22,16 @@ record LayerMeasures(
         PassageUsage usage,
         ExpertLoad load,
         BatchCollapse batch,
-        List<DeviceSpread.Result> devices,
+        List<Spread> devices,
         List<Caches> caches) {
+    /**
+     * Over one number of devices.
+     *
+     * @param contiguous experts dealt out in blocks
+     * @param strided expert e on device e mod N
+     */
+    record Spread(DeviceSpread.Result contiguous, DeviceSpread.Result strided) {}
+
     /**
      * Simulated caches of one size.
      *

@@ -100,8 +100,11 @@ public final class RoutingRun {
         int experts = source.experts();
         PassageUsage.Counter usage = new PassageUsage.Counter(experts, source.tokens());
         BatchCollapse.Counter batch = new BatchCollapse.Counter(experts);
-        List<DeviceSpread> devices = settings.devices().stream()
+        List<DeviceSpread> contiguous = settings.devices().stream()
                 .map(count -> new DeviceSpread(DevicePlacement.contiguous(experts, count)))
+                .toList();
+        List<DeviceSpread> strided = settings.devices().stream()
+                .map(count -> new DeviceSpread(DevicePlacement.strided(experts, count)))
                 .toList();
         LruSimulation lru = new LruSimulation(experts);
         List<LfuSimulation> lfu = settings.caches().stream()
@@ -109,7 +112,8 @@ public final class RoutingRun {
                 .toList();
         observers.add(usage);
         observers.add(batch);
-        observers.addAll(devices);
+        observers.addAll(contiguous);
+        observers.addAll(strided);
         observers.addAll(lfu);
         if (!lfu.isEmpty()) {
             observers.add(lru);
@@ -125,14 +129,14 @@ public final class RoutingRun {
                         lru.result().with(slots), lfu.get(i).result(), best.with(slots)));
             }
         }
+        List<LayerMeasures.Spread> devices = new ArrayList<>();
+        for (int i = 0; i < contiguous.size(); i++) {
+            devices.add(new LayerMeasures.Spread(
+                    contiguous.get(i).result(), strided.get(i).result()));
+        }
         PassageUsage halves = usage.result();
         return new LayerMeasures(
-                layer,
-                halves,
-                halves.all(),
-                batch.result(),
-                devices.stream().map(DeviceSpread::result).toList(),
-                List.copyOf(caches));
+                layer, halves, halves.all(), batch.result(), List.copyOf(devices), List.copyOf(caches));
     }
 
     /** The losses of a passage, where all its layers have logits. */

@@ -141,7 +141,8 @@ final class RoutingCommandTest {
 
     @Test
     void devicesAreCountedTokenByToken() throws IOException {
-        JsonNode devices = json(prose, "--devices", "3,5").get("devices");
+        JsonNode root = json(prose, "--devices", "3,5");
+        JsonNode devices = root.get("devices");
         assertThat(devices).hasSize(2);
         for (int count : new int[] {3, 5}) {
             double reached = 0;
@@ -159,6 +160,45 @@ final class RoutingCommandTest {
             JsonNode row = row(devices, Map.of("devices", "" + count));
             assertThat(row.get("devices_per_token").asDouble()).isCloseTo(reached, within(1e-12));
             assertThat(row.get("tokens_needing_all").asDouble()).isCloseTo(all, within(1e-12));
+            JsonNode traffic = row(root.get("devices_traffic"), Map.of("devices", "" + count));
+            assertThat(traffic.get("per_assignment").asDouble()).isEqualTo(TOP_K);
+            assertThat(traffic.get("per_device").asDouble()).isCloseTo(reached, within(1e-12));
+            assertThat(traffic.get("all_reduce").asDouble()).isEqualTo(2.0 * (count - 1));
+        }
+    }
+
+    @Test
+    void devicesAreBusyAsTheirExpertsAre() throws IOException {
+        JsonNode root = json(prose, "--devices", "3,5");
+        for (int count : new int[] {3, 5}) {
+            JsonNode row = row(root.get("devices_balance"), Map.of("devices", "" + count));
+            double stridedReach = 0;
+            double[][] busiest = new double[2][LAYERS]; // over the mean: in blocks, and strided
+            for (int l = 0; l < LAYERS; l++) {
+                double[][] load = new double[2][count];
+                for (int[] token : PROSE[l]) {
+                    Arrays.stream(token).forEach(e -> load[0][deviceOf(e, count)]++);
+                    Arrays.stream(token).forEach(e -> load[1][e % count]++);
+                    stridedReach +=
+                            Arrays.stream(token).map(e -> e % count).distinct().count() / (double) (LAYERS * TOKENS);
+                }
+                for (int i = 0; i < 2; i++) {
+                    busiest[i][l] = Arrays.stream(load[i]).max().orElseThrow() * count / (TOKENS * TOP_K);
+                }
+            }
+            assertThat(row(root.get("devices"), Map.of("devices", "" + count))
+                            .get("strided_devices_per_token")
+                            .asDouble())
+                    .isCloseTo(stridedReach, within(1e-12));
+            String[] names = {"contiguous", "strided"};
+            for (int i = 0; i < 2; i++) {
+                assertThat(row.get(names[i] + "_mean").asDouble())
+                        .isCloseTo(Arrays.stream(busiest[i]).average().orElseThrow(), within(1e-12));
+                assertThat(row.get(names[i] + "_worst").asDouble())
+                        .isCloseTo(Arrays.stream(busiest[i]).max().orElseThrow(), within(1e-12));
+            }
+            assertThat(row.get("copies_mean").asDouble())
+                    .isBetween(1.0, row.get("contiguous_mean").asDouble());
         }
     }
 

@@ -66,6 +66,8 @@ final class RoutingOutputTest {
                         "routing-batch.csv",
                         "routing-batch_mixed.csv",
                         "routing-devices.csv",
+                        "routing-devices_balance.csv",
+                        "routing-devices_traffic.csv",
                         "routing-distance.csv",
                         "routing-preferences.csv")
                 .contains("routing-load-map.svg", "routing-load-map.png", "routing-load-bars.png", "routing-batch.svg")
