@@ -17,6 +17,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.parameter.Parameters;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.router.RouterConfig;
+import org.moe4j.router.TopKRouter;
 
 /** The programs of docs/routing.md compile as they stand, run, and print what their definitions give. */
 final class RoutingPageTest {
@@ -44,9 +49,12 @@ final class RoutingPageTest {
 
     /** The experts of tokens whose logits are uniform numbers of a seed: the K largest, as sets. */
     private static List<Set<Integer>> chosen(int tokens, long seed) {
-        double[] logits = new Random(seed).doubles((long) tokens * EXPERTS).toArray();
+        return chosen(new Random(seed).doubles((long) tokens * EXPERTS).toArray());
+    }
+
+    private static List<Set<Integer>> chosen(double[] logits) {
         List<Set<Integer>> all = new ArrayList<>();
-        for (int t = 0; t < tokens; t++) {
+        for (int t = 0; t < logits.length / EXPERTS; t++) {
             int from = t * EXPERTS;
             all.add(new HashSet<>(IntStream.range(0, EXPERTS)
                     .boxed()
@@ -86,7 +94,7 @@ final class RoutingPageTest {
     void thePageHasAProgramForEachRoom() {
         assertThat(page.names())
                 .containsExactly(
-                        "WriteAndRead",
+                        "RecordAndReplay",
                         "Explaining",
                         "Measuring",
                         "Spreading",
@@ -98,13 +106,24 @@ final class RoutingPageTest {
     }
 
     @Test
-    void aWrittenTraceHasTheLoadOfItsLogits() throws ReflectiveOperationException {
+    void aRecordHasTheLoadOfTheRoutersLogits() throws ReflectiveOperationException {
         List<List<String>> lines =
-                page.run("WriteAndRead", folder.resolve("trace.safetensors").toString());
-
-        assertThat(lines).hasSize(1);
-        assertThat(lines.get(0).get(0)).isEqualTo("0:");
-        assertThat(number(lines.get(0), 1)).isCloseTo(variation(shares(chosen(1000, 1))), within(ROUNDING));
+                page.run("RecordAndReplay", folder.resolve("trace.safetensors").toString());
+        double[] x = new Random(3).doubles(3200, -2, 2).toArray();
+        double[] logits = new double[100 * EXPERTS];
+        Backend backend = ReferenceBackend.instance();
+        try (TopKRouter router = TopKRouter.random(RouterConfig.topK(EXPERTS, TOP_K), 32, backend, 1);
+                Parameters parameters = router.parameters()) {
+            double[] w = parameters.get("weight").toArray();
+            for (int i = 0; i < logits.length; i++) {
+                for (int d = 0; d < 32; d++) {
+                    logits[i] += x[i / EXPERTS * 32 + d] * w[i % EXPERTS * 32 + d];
+                }
+            }
+        }
+        List<String> first = lines.get(0);
+        assertThat(number(first, first.size() - 1)).isCloseTo(variation(shares(chosen(logits))), within(ROUNDING));
+        assertThat(lines.get(1)).containsExactly("same", "output:", "true");
     }
 
     @Test
