@@ -10,7 +10,7 @@ import org.moe4j.router.analysis.RoutingObserver;
  * after another, token by token and slot by slot; a token with more experts than slots evicts its own.
  *
  * <p>The depth of a request is the number of other experts that were used since its own was used last. A cache of C slots hits where the
- * depth is below C: Mattson et al., Evaluation techniques for storage hierarchies (IBM Systems Journal 9, 1970).
+ * depth is below C: Mattson et al., Evaluation techniques for storage hierarchies (IBM Systems Journal 9, 1970). A request takes time in proportion to E.
  */
 public final class LruSimulation implements RoutingObserver {
     private final int[] depth; // of each expert; E for one that was never used
