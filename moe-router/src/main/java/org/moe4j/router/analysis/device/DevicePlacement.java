@@ -187,7 +187,7 @@ public final class DevicePlacement {
      * of 8 groups, each on a device of its own, that is 4 (arXiv 2412.19437, section 2.1.2, calls it node-limited routing).
      *
      * <p>{@link ExpertSelection.ClosedGroups#ZERO} caps nothing, as a closed expert may outrank an open one. Where a token may have
-     * more than K experts, as with {@link ExpertSelection.ExpertChoice}, E takes the place of K.
+     * more than K experts, as with {@link ExpertSelection.ExpertChoice} or a replay of varying numbers, E takes the place of K.
      *
      * @param config of the router, with E experts
      * @return at most N
@@ -195,7 +195,9 @@ public final class DevicePlacement {
     public int mostDevices(RouterConfig config) {
         Require.count("config", config.experts(), deviceOf.length, "experts (of the placement)");
         int occupied = (int) Arrays.stream(deviceOf).distinct().count();
-        int assignments = config.selection() instanceof ExpertSelection.ExpertChoice ? config.experts() : config.topK();
+        boolean mayHaveMore =
+                config.selection().wholeBatch() && !config.selection().fixedCount();
+        int assignments = mayHaveMore ? config.experts() : config.topK();
         int most = Math.min(assignments, occupied);
         if (config.selection() instanceof ExpertSelection.GroupLimited limited
                 && limited.closedGroups() == ExpertSelection.ClosedGroups.MINUS_INFINITY) {

@@ -161,6 +161,10 @@ class DevicePlacementTest {
         ExpertSelection experts = new ExpertSelection.ExpertChoice(RowLimit.factor(1.0), CapacityScope.batch());
         assertThat(placement.mostDevices(RouterConfig.topK(8, 2).withSelection(experts)))
                 .isEqualTo(8);
+        ExpertSelection replay = new ExpertSelection.Recorded(
+                Routing.ofVarying(8, new int[] {0, 3, 4}, new int[] {1, 4, 6, 0}, new double[4]));
+        assertThat(placement.mostDevices(RouterConfig.topK(8, 2).withSelection(replay)))
+                .isEqualTo(8);
     }
 
     @Test
