@@ -151,8 +151,10 @@ final class RoutingCommand implements Callable<Integer> {
     private RoutingSettings settings(List<Passage> passages, Optional<RouterConfig> rule) {
         TraceFile first = passages.get(0).trace();
         for (Passage passage : passages) {
-            if (token != null && !(token >= 0 && token < passage.trace().tokens())) {
-                throw wrong("--token: expected 0.." + (passage.trace().tokens() - 1) + " (tokens of "
+            long tokens = passage.trace().tokens();
+            if (token != null && !(token >= 0 && token < tokens)) {
+                throw wrong("--token: expected "
+                        + (tokens == 0 ? "nothing (no tokens in " : "0.." + (tokens - 1) + " (tokens of ")
                         + passage.trace().path() + ") but was " + token);
             }
         }

@@ -163,6 +163,23 @@ final class RoutingOutputTest {
                 .isEqualTo(Arrays.stream(counts).max().orElseThrow() / (double) (TOP_K * (TOKENS - 7)));
     }
 
+    /** Nothing was counted: every number is 0 and none is missing but ratios to 0. */
+    @Test
+    void aTraceMayHaveNoTokens() throws IOException {
+        Path none = RoutingFixture.indices(temporary.resolve("none.safetensors"), new int[][][] {{}, {}}, Map.of());
+        JsonNode root = json(none, "--cache", 2, "--out", temporary.resolve("none"));
+        assertThat(root.get("load")).hasSize(2);
+        for (JsonNode row : root.get("load")) {
+            assertThat(row.get("busiest_share").asDouble()).isZero();
+            assertThat(row.get("variation").asDouble()).isZero();
+            assertThat(row.get("idle_experts").asInt()).isEqualTo(EXPERTS);
+        }
+        assertThat(root.get("batch")).isEmpty();
+        assertThat(root.get("caches").get(0).get("requests").asInt()).isZero();
+        assertThat(temporary.resolve("none").resolve("routing.html")).isNotEmptyFile();
+        wrong(2, "--token: expected nothing (no tokens in ", none, "--token", 0);
+    }
+
     @Test
     void passagesOfTheSameNameAreToldApart() throws IOException {
         Path other = Files.createDirectories(temporary.resolve("other")).resolve("prose.safetensors");

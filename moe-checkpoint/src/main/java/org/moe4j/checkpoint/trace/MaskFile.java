@@ -32,11 +32,7 @@ final class MaskFile {
         if (rows > Integer.MAX_VALUE) {
             throw TraceFormat.wrong(file, part, "at most 2^31 - 1 tokens with a mask", rows);
         }
-        KeptRows kept = KeptRows.of(marks(file, tensor, (int) rows), (int) rows);
-        if (kept.count() == 0) {
-            throw TraceFormat.wrong(file, part, "at least one 1", "0 for all " + rows + " tokens");
-        }
-        return kept;
+        return KeptRows.of(marks(file, tensor, (int) rows), (int) rows);
     }
 
     private static StoredTensor tensor(Path file) throws IOException {

@@ -20,10 +20,6 @@ record StoredRows(Path file, String name, StoredTensor tensor, long first, int c
     /** A matrix whose shape was found to be in order; all rows are tokens. */
     static StoredRows of(Path file, String name, StoredTensor tensor, long first, long rows, long columns)
             throws IOException {
-        if (rows < 1) {
-            throw TraceFormat.wrong(
-                    file, name, "at least 1 token", "shape " + tensor.info().shape());
-        }
         if (columns < 1 || columns > TraceFormat.MOST_EXPERTS) {
             throw TraceFormat.wrong(
                     file,

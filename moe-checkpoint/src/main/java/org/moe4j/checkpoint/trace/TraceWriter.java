@@ -167,8 +167,5 @@ public final class TraceWriter {
         Require.count(argument, experts, firstExperts, "experts, as the first layer");
         Require.count(argument, tokens, firstTokens, "tokens, as the first layer");
         Require.inRange(argument, experts, 1, TraceFormat.MOST_EXPERTS, "experts");
-        if (tokens < 1) {
-            throw Require.expected(argument, "at least 1 token", tokens);
-        }
     }
 }

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Random;
 import java.util.stream.IntStream;
@@ -23,6 +24,7 @@ import org.moe4j.core.dispatch.Routing;
 import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.analysis.ChosenExperts;
+import org.moe4j.router.analysis.ExpertLoad;
 import org.moe4j.router.analysis.LogitSource;
 import org.moe4j.router.analysis.RoutingSource;
 
@@ -86,6 +88,34 @@ class TraceFileTest {
         assertExperts(one, first, TOP_K);
         assertExperts(other, second, TOP_K);
         assertThat(one.experts()).isEqualTo(EXPERTS);
+    }
+
+    @Test
+    void aTraceMayHaveNoTokens() throws IOException {
+        new Arrays2D()
+                .with("topk_index.0", ElementType.U8, "0,2")
+                .with("router_logits.0", ElementType.F32, "0,8")
+                .write(file());
+        TraceFile none = TraceFile.open(file(), TraceOptions.none());
+        assertThat(none.tokens()).isZero();
+        assertThat(none.experts()).isEqualTo(8);
+        assertThat(none.topK()).isEqualTo(2);
+        assertThat(ExpertLoad.of(none.source("0")).assignments()).isZero();
+        none.logits("0").orElseThrow().read(0, 0, new double[0]);
+        Path again = file().resolveSibling("again.safetensors");
+        TraceWriter.write(again, Map.of("0", none.source("0")), Map.of());
+        assertThat(TraceFile.open(again, TraceOptions.none()).tokens()).isZero();
+    }
+
+    @Test
+    void aMaskMayLeaveOutAllTokens() throws IOException {
+        new Arrays2D().with("topk_index.0", ElementType.U8, "2,1", 0, 3).write(file());
+        Path mask = file().resolveSibling("mask.npy");
+        Arrays2D.numpy(mask, ElementType.U8, "2,", 0, 0);
+        TraceFile none =
+                TraceFile.open(file(), TraceOptions.none().withExperts(4).withMask(mask));
+        assertThat(none.tokens()).isZero();
+        assertThat(none.source("0").block(0, 0).slots()).isZero();
     }
 
     @ParameterizedTest
