@@ -65,6 +65,22 @@ final class ArchitectureTest {
             slices().matching("org.moe4j.core.(*)..").should().beFreeOfCycles().allowEmptyShould(true);
 
     @ArchTest
+    static final ArchRule routersDoNotKnowWhatMeasuresThem = noClasses()
+            .that()
+            .resideInAnyPackage("org.moe4j.router", "org.moe4j.router.loss..")
+            .should()
+            .dependOnClassesThat()
+            .resideInAnyPackage("org.moe4j.router.analysis..", "org.moe4j.router.trace..");
+
+    @ArchTest
+    static final ArchRule measuresOfARoutingDoNotKnowEachOther =
+            slices().matching("org.moe4j.router.analysis.(*)..").should().notDependOnEachOther();
+
+    @ArchTest
+    static final ArchRule packagesOfAnalysisAreAcyclic =
+            slices().matching("org.moe4j.router.(analysis..)").should().beFreeOfCycles();
+
+    @ArchTest
     static final ArchRule packagesOfMergeAreAcyclic =
             slices().matching("org.moe4j.(merge..)").should().beFreeOfCycles();
 
