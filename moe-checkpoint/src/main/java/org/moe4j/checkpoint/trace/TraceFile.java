@@ -93,7 +93,7 @@ public final class TraceFile {
     /**
      * Names of the layers.
      *
-     * @return by number when all names are numbers, else by their letters; unmodifiable
+     * @return in ascending order, numbers in names by their value: "layers.9" before "layers.10"; unmodifiable
      */
     public List<String> layers() {
         return List.copyOf(layers.keySet());

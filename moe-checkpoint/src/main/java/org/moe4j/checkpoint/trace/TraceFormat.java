@@ -34,6 +34,7 @@ final class TraceFormat {
 
     private static final Pattern LAYER = Pattern.compile("[A-Za-z0-9_.\\-]{1,100}");
     private static final Pattern NUMBER = Pattern.compile("[0-9]+");
+    private static final Pattern BETWEEN_RUNS = Pattern.compile("(?<=[0-9])(?=[^0-9])|(?<=[^0-9])(?=[0-9])");
     private static final int LONGEST_SHOWN = 100;
 
     private TraceFormat() {}
@@ -42,17 +43,31 @@ final class TraceFormat {
         return LAYER.matcher(name).matches();
     }
 
-    /** By number when all are numbers, else by their letters. */
+    /** Runs of digits by number, all else by its letters: "model.layers.9" before "model.layers.10". */
     static List<String> sorted(Collection<String> layers) {
-        Comparator<String> byLetters = Comparator.naturalOrder();
-        boolean numbers = layers.stream().allMatch(name -> NUMBER.matcher(name).matches());
         return layers.stream()
-                .sorted(
-                        numbers
-                                ? Comparator.comparing((String name) -> new BigInteger(name))
-                                        .thenComparing(byLetters)
-                                : byLetters)
+                .sorted(Comparator.comparing(TraceFormat::runs, TraceFormat::compare)
+                        .thenComparing(Comparator.naturalOrder()))
                 .toList();
+    }
+
+    /** What stands between numbers, and the numbers, in turns. */
+    private static List<String> runs(String name) {
+        return List.of(BETWEEN_RUNS.split(name));
+    }
+
+    private static int compare(List<String> one, List<String> other) {
+        for (int i = 0; i < Math.min(one.size(), other.size()); i++) {
+            String own = one.get(i);
+            String its = other.get(i);
+            boolean numbers =
+                    NUMBER.matcher(own).matches() && NUMBER.matcher(its).matches();
+            int order = numbers ? new BigInteger(own).compareTo(new BigInteger(its)) : own.compareTo(its);
+            if (order != 0) {
+                return order;
+            }
+        }
+        return Integer.compare(one.size(), other.size());
     }
 
     static IOException wrong(Path file, String part, String expected, Object was) {

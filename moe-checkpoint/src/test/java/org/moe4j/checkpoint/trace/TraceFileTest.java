@@ -201,10 +201,14 @@ class TraceFileTest {
     }
 
     @Test
-    void layersAreSortedByNumberOrElseByName() {
+    void layersAreSortedByTheNumbersInTheirNames() {
         assertThat(TraceFormat.sorted(List.of("10", "9", "010", "99999999999999999999999")))
                 .containsExactly("9", "010", "10", "99999999999999999999999");
-        assertThat(TraceFormat.sorted(List.of("10", "9", "mtp"))).containsExactly("10", "9", "mtp");
+        assertThat(TraceFormat.sorted(List.of("10", "9", "mtp"))).containsExactly("9", "10", "mtp");
+        assertThat(TraceFormat.sorted(List.of("model.layers.10.mlp", "model.layers.9.mlp", "model.layers.2.mlp")))
+                .containsExactly("model.layers.2.mlp", "model.layers.9.mlp", "model.layers.10.mlp");
+        assertThat(TraceFormat.sorted(List.of("b2a11", "b2a9", "b10", "b2", "b", "b2a", "-1", "a")))
+                .containsExactly("-1", "a", "b", "b2", "b2a", "b2a9", "b2a11", "b10");
     }
 
     @Test
