@@ -1,5 +1,6 @@
 package org.moe4j.router.analysis;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalDouble;
@@ -135,8 +136,18 @@ public record UsageDistance(List<Double> noise, List<Pair> pairs) {
         Require.count("to", to.experts(), from.experts(), "experts");
         int best = 0;
         for (int e = 1; e < from.experts(); e++) {
-            best = to.share(e) - from.share(e) > to.share(best) - from.share(best) ? e : best;
+            best = rise(from, to, e).compareTo(rise(from, to, best)) > 0 ? e : best;
         }
         return best;
+    }
+
+    /** The rise of a share times both numbers of assignments: exact, for rounding would decide between equal ones. */
+    private static BigInteger rise(ExpertLoad from, ExpertLoad to, int expert) {
+        BigInteger after = BigInteger.valueOf(to.count(expert)).multiply(all(from));
+        return after.subtract(BigInteger.valueOf(from.count(expert)).multiply(all(to)));
+    }
+
+    private static BigInteger all(ExpertLoad load) {
+        return BigInteger.valueOf(Math.max(1, load.assignments()));
     }
 }

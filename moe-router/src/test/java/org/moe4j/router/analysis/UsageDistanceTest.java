@@ -127,6 +127,18 @@ final class UsageDistanceTest {
                 .hasMessageContaining("experts");
     }
 
+    /** From 1/2 to 2/3 and from 0 to 1/6: equal rises, although doubles have 0.16666666666666663 and 0.16666666666666666. */
+    @Test
+    void roundingDoesNotDecideBetweenEqualRises() {
+        ExpertLoad from = ExpertLoad.of(new long[] {1, 0, 1}, 2);
+        ExpertLoad to = ExpertLoad.of(new long[] {4, 1, 1}, 6);
+        ExpertLoad nothing = ExpertLoad.of(new long[3], 0);
+
+        assertThat(UsageDistance.risesMost(from, to)).isZero();
+        assertThat(UsageDistance.risesMost(nothing, to)).isZero();
+        assertThat(UsageDistance.risesMost(from, nothing)).isEqualTo(1); // the others fall
+    }
+
     /** The article's expert 17: 109 of 1,120 are 9.73 %, 1 of 752 is 0.13 %, 102 of 824 are 12.38 %. */
     @Test
     void sharesOfTheArticlesExpert() {
