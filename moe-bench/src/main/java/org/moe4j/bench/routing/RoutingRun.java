@@ -22,6 +22,7 @@ import org.moe4j.router.analysis.cache.LruSimulation;
 import org.moe4j.router.analysis.cache.SimulatedHits;
 import org.moe4j.router.analysis.device.DevicePlacement;
 import org.moe4j.router.analysis.device.DeviceSpread;
+import org.moe4j.router.loss.RoutedTokens;
 import org.moe4j.router.loss.RouterLoss;
 import org.moe4j.router.loss.RouterLosses;
 import org.moe4j.router.loss.ZLoss;
@@ -155,11 +156,19 @@ public final class RoutingRun {
         RouterConfig rule = settings.rule().orElseGet(() -> RouterConfig.topK(trace.experts(), trace.topK()));
         double[] room = new double[0];
         for (int layer = 0; layer < layers.size(); layer++) {
+            Optional<RoutingSource> recorded = settings.rule().isPresent()
+                    ? Optional.empty()
+                    : trace.recorded(trace.layers().get(layer));
             for (long from = 0; from < trace.tokens(); from += RoutingSource.BLOCK) {
                 int count = (int) Math.min(RoutingSource.BLOCK, trace.tokens() - from);
                 room = room.length == count * trace.experts() ? room : new double[count * trace.experts()];
                 layers.get(layer).read(from, count, room);
-                running.add(layer, rule.routed(room, RoutingContext.plain()));
+                RoutedTokens scored = rule.routed(room, RoutingContext.plain());
+                long first = from;
+                running.add(
+                        layer,
+                        recorded.map(source -> RecordedTokens.of(source.block(first, count), scored))
+                                .orElse(scored));
                 progress.accept(count);
             }
         }

@@ -7,7 +7,6 @@ import java.util.Optional;
 import org.moe4j.checkpoint.trace.TraceFile;
 import org.moe4j.core.dispatch.Routing;
 import org.moe4j.router.RouterConfig;
-import org.moe4j.router.analysis.ChosenExperts;
 import org.moe4j.router.analysis.LogitSource;
 import org.moe4j.router.analysis.token.TokenExplanation;
 
@@ -64,9 +63,9 @@ final class TokenPart {
     }
 
     private List<Cell> row(Passage passage, String layer) {
-        int[] recorded = recorded(passage.trace(), layer);
+        Optional<int[]> recorded = recorded(passage.trace(), layer);
         Optional<TokenExplanation> explained = explained(passage.trace(), layer);
-        int[] experts = explained.map(TokenPart::experts).orElse(recorded);
+        int[] experts = explained.map(TokenPart::experts).or(() -> recorded).orElseThrow();
         List<Cell> row = new ArrayList<>(List.of(
                 Cell.of(passage.name()),
                 Cell.of(layer),
@@ -84,7 +83,7 @@ final class TokenPart {
         row.add(Cell.of(token.discarded()));
         row.add(Cell.of(token.weightSum()));
         row.add(Cell.of(token.topShare()));
-        row.add(Cell.of(same(recorded, experts) ? "yes" : "no"));
+        row.add(recorded.map(of -> Cell.of(same(of, experts) ? "yes" : "no")).orElseGet(Cell::nothing));
         return row;
     }
 
@@ -100,9 +99,8 @@ final class TokenPart {
         return token.chosen().stream().mapToInt(TokenExplanation.Chosen::expert).toArray();
     }
 
-    private int[] recorded(TraceFile trace, String layer) {
-        ChosenExperts block = trace.source(layer).block(token, 1);
-        return block.expertsOf(0);
+    private Optional<int[]> recorded(TraceFile trace, String layer) {
+        return trace.recorded(layer).map(source -> source.block(token, 1).expertsOf(0));
     }
 
     private Optional<TokenExplanation> explained(TraceFile trace, String layer) {
@@ -148,7 +146,7 @@ final class TokenPart {
                             Cell.of(chosen.weight())))
                     .toList();
         }
-        int[] experts = recorded(trace, layer);
+        int[] experts = recorded(trace, layer).orElseThrow();
         Optional<Routing> routing =
                 trace.hasWeights(layer) ? Optional.of(trace.routing(layer, token, 1)) : Optional.empty();
         List<List<Cell>> rows = new ArrayList<>();

@@ -151,6 +151,17 @@ public final class TraceFile {
     }
 
     /**
+     * The experts that are in the file, whatever rule logits are routed by.
+     *
+     * @param layer one of {@link #layers}
+     * @return a source of its own, for one thread at a time; empty when there are logits alone
+     * @throws NoSuchElementException for an unknown layer
+     */
+    public Optional<RoutingSource> recorded(String layer) {
+        return layer(layer).indices().map(rows -> new StoredIndices(rows, experts));
+    }
+
+    /**
      * The router logits of a layer's tokens.
      *
      * @param layer one of {@link #layers}
