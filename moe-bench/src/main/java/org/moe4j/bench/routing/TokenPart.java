@@ -2,6 +2,7 @@ package org.moe4j.bench.routing;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import org.moe4j.checkpoint.trace.TraceFile;
@@ -72,9 +73,7 @@ final class TokenPart {
                 Cell.of(Arrays.toString(experts).replaceAll("[\\[\\]]", "")),
                 experts.length == 0 ? Cell.nothing() : Cell.of((long) experts[0])));
         if (explained.isEmpty()) {
-            for (int i = 0; i < 6; i++) {
-                row.add(Cell.nothing());
-            }
+            row.addAll(ofWeights(recordedWeights(passage.trace(), layer)));
             return row;
         }
         TokenExplanation token = explained.get();
@@ -85,6 +84,30 @@ final class TokenPart {
         row.add(Cell.of(token.topShare()));
         row.add(recorded.map(of -> Cell.of(same(of, experts) ? "yes" : "no")).orElseGet(Cell::nothing));
         return row;
+    }
+
+    /** The columns from a token's first weight on, without logits. */
+    private static List<Cell> ofWeights(Optional<Routing> recorded) {
+        if (recorded.isEmpty() || recorded.get().slots() == 0) {
+            return Collections.nCopies(6, Cell.nothing());
+        }
+        Routing routing = recorded.get();
+        double sum = 0;
+        for (int rank = 0; rank < routing.count(0); rank++) {
+            sum += routing.weight(0, rank);
+        }
+        double first = routing.weight(0, 0);
+        return List.of(
+                Cell.of(first),
+                Cell.nothing(),
+                Cell.nothing(),
+                Cell.of(sum),
+                Cell.of(sum == 0 ? 0 : first / sum),
+                Cell.nothing());
+    }
+
+    private Optional<Routing> recordedWeights(TraceFile trace, String layer) {
+        return trace.hasWeights(layer) ? Optional.of(trace.routing(layer, token, 1)) : Optional.empty();
     }
 
     private static boolean same(int[] recorded, int[] experts) {
@@ -147,8 +170,7 @@ final class TokenPart {
                     .toList();
         }
         int[] experts = recorded(trace, layer).orElseThrow();
-        Optional<Routing> routing =
-                trace.hasWeights(layer) ? Optional.of(trace.routing(layer, token, 1)) : Optional.empty();
+        Optional<Routing> routing = recordedWeights(trace, layer);
         List<List<Cell>> rows = new ArrayList<>();
         for (int rank = 0; rank < experts.length; rank++) {
             int place = rank;

@@ -51,14 +51,22 @@ final class RoutingRecordedTest {
         }
         Arrays.stream(RECORDED).flatMapToInt(Arrays::stream).forEach(e -> data.put((byte) e));
         int logits = TOKENS * EXPERTS * Double.BYTES;
-        byte[] header = ("{\"router_logits\":{\"dtype\":\"F64\",\"shape\":[" + TOKENS + "," + EXPERTS
-                        + "],\"data_offsets\":[0," + logits + "]},\"topk_index\":{\"dtype\":\"U8\",\"shape\":[" + TOKENS
-                        + "," + TOP_K + "],\"data_offsets\":[" + logits + "," + data.capacity() + "]}}")
-                .getBytes(StandardCharsets.UTF_8);
+        file = file(
+                "both",
+                "{\"router_logits\":{\"dtype\":\"F64\",\"shape\":[" + TOKENS + "," + EXPERTS + "],\"data_offsets\":[0,"
+                        + logits
+                        + "]},\"topk_index\":{\"dtype\":\"U8\",\"shape\":[" + TOKENS + "," + TOP_K
+                        + "],\"data_offsets\":["
+                        + logits + "," + data.capacity() + "]}}",
+                data);
+    }
+
+    private static Path file(String name, String json, ByteBuffer data) throws IOException {
+        byte[] header = json.getBytes(StandardCharsets.UTF_8);
         ByteBuffer whole = ByteBuffer.allocate(Long.BYTES + header.length + data.capacity())
                 .order(ByteOrder.LITTLE_ENDIAN);
-        whole.putLong(header.length).put(header).put(data.array());
-        file = Files.write(temporary.resolve("both.safetensors"), whole.array());
+        whole.putLong(header.length).put(header).put(data.flip());
+        return Files.write(temporary.resolve(name + ".safetensors"), whole.array());
     }
 
     private static double[] softmax(double[] logits) {
@@ -140,5 +148,26 @@ final class RoutingRecordedTest {
             assertThat(plain.get(0).get("as_recorded").asText()).isEqualTo(equal ? "yes" : "no");
         }
         assertThat(same).isBetween(5, 19);
+    }
+
+    @Test
+    void recordedWeightsAreShownWhereThereAreNoLogits() throws IOException {
+        ByteBuffer data = ByteBuffer.allocate(4 * Double.BYTES + 4).order(ByteOrder.LITTLE_ENDIAN);
+        data.putDouble(0.5).putDouble(0.25).putDouble(0.75).putDouble(0.0625);
+        data.put(new byte[] {1, 0, 6, 2});
+        Path weighted = file(
+                "weighted",
+                "{\"topk_weight\":{\"dtype\":\"F64\",\"shape\":[2,2],\"data_offsets\":[0,32]},"
+                        + "\"topk_index\":{\"dtype\":\"U8\",\"shape\":[2,2],\"data_offsets\":[32,36]}}",
+                data);
+        JsonNode token =
+                json(weighted, "--experts", EXPERTS, "--token", 1).get("token").get(0);
+        assertThat(token.get("experts").asText()).isEqualTo("6, 2");
+        assertThat(token.get("top_weight").asDouble()).isEqualTo(0.75);
+        assertThat(token.get("weight_sum").asDouble()).isEqualTo(0.8125);
+        assertThat(token.get("top_share").asDouble()).isEqualTo(0.75 / 0.8125);
+        assertThat(token.get("kept").isNull()).isTrue(); // scores need logits
+        assertThat(token.get("discarded").isNull()).isTrue();
+        assertThat(token.get("as_recorded").isNull()).isTrue();
     }
 }
