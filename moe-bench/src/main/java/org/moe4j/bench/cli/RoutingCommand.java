@@ -100,9 +100,13 @@ final class RoutingCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         requireUsage();
-        Optional<RouterConfig> rule = input.rule(spec);
+        Optional<RouterConfig> preset = input.rule(spec);
+        Optional<RouterConfig> rule = preset.filter(config -> !config.selectionBias());
+        Optional<RouterConfig> scores =
+                preset.filter(RouterConfig::selectionBias).map(config -> config.withSelectionBias(false));
         List<Passage> passages = Passage.of(input.open(spec, files, rule));
-        RoutingSettings settings = settings(passages, rule);
+        scores.ifPresent(config -> input.requireRecorded(spec, passages, config));
+        RoutingSettings settings = settings(passages, rule, scores);
         Optional<OutputFolder> folder = out == null ? Optional.empty() : Optional.of(OutputFolder.open(out));
         Report report = run(passages, settings);
         List<Path> written = folder.isPresent() ? report.write(folder.get()) : List.of();
@@ -148,7 +152,8 @@ final class RoutingCommand implements Callable<Integer> {
         }
     }
 
-    private RoutingSettings settings(List<Passage> passages, Optional<RouterConfig> rule) {
+    private RoutingSettings settings(
+            List<Passage> passages, Optional<RouterConfig> rule, Optional<RouterConfig> scores) {
         TraceFile first = passages.get(0).trace();
         for (Passage passage : passages) {
             long tokens = passage.trace().tokens();
@@ -170,6 +175,7 @@ final class RoutingCommand implements Callable<Integer> {
                 balance,
                 zLoss,
                 rule,
+                scores,
                 token == null ? OptionalLong.empty() : OptionalLong.of(token),
                 Optional.ofNullable(layer));
     }

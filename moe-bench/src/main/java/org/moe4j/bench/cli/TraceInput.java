@@ -9,6 +9,7 @@ import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
+import org.moe4j.bench.routing.Passage;
 import org.moe4j.checkpoint.trace.TraceFile;
 import org.moe4j.checkpoint.trace.TraceOptions;
 import org.moe4j.core.preset.Preset;
@@ -46,7 +47,10 @@ final class TraceInput {
     @Option(
             names = "--preset",
             paramLabel = "NAME",
-            description = "Route logits as this model does, also where indices were recorded beside them.")
+            description = {
+                "Route logits as this model does, also where indices were recorded beside them.",
+                "A model with a selection bias, which traces do not hold, needs the recorded indices; losses read its scores."
+            })
     private @Nullable String preset;
 
     void requireMasks(CommandSpec spec, int files) {
@@ -74,6 +78,30 @@ final class TraceInput {
             return Optional.of(RouterConfig.from(Preset.named(preset)));
         } catch (NoSuchElementException e) {
             throw new ParameterException(spec.commandLine(), "--" + e.getMessage(), e);
+        }
+    }
+
+    /** Nobody but the router knows what a selection bias chose. */
+    void requireRecorded(CommandSpec spec, List<Passage> passages, RouterConfig config) {
+        for (Passage passage : passages) {
+            TraceFile trace = passage.trace();
+            for (String layer : trace.layers()) {
+                if (trace.recorded(layer).isEmpty() || trace.logits(layer).isEmpty()) {
+                    throw new ParameterException(
+                            spec.commandLine(),
+                            "--preset: expected indices and logits (" + preset + " has a selection bias) but layer "
+                                    + layer
+                                    + " of " + trace.path() + " has "
+                                    + (trace.logits(layer).isEmpty() ? "indices" : "logits")
+                                    + " alone");
+                }
+            }
+            if (trace.experts() != config.experts() || trace.topK() != config.topK()) {
+                throw new ParameterException(
+                        spec.commandLine(),
+                        "--preset: expected top " + config.topK() + " of " + config.experts() + " experts, as " + preset
+                                + ", but was top " + trace.topK() + " of " + trace.experts() + " in " + trace.path());
+            }
         }
     }
 

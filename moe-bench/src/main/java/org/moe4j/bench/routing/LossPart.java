@@ -3,6 +3,7 @@ package org.moe4j.bench.routing;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.moe4j.router.ScoreFunction;
 import org.moe4j.router.loss.RouterLosses.Running;
 
 /** Losses of a routing in the normalisation of each system. */
@@ -21,9 +22,26 @@ final class LossPart {
                         "The balance loss as each system normalises it, and the z-loss, from the router logits: as the system adds its"
                                 + " layers up, as the mean of the layers, and pooled, with the tokens of all layers as one group, in"
                                 + " which one layer's favourites make up for another's. A contribution is the coefficient times the"
-                                + " value.",
+                                + " value. The router's scores are "
+                                + scores(measures) + ".",
                         List.of(losses(passages), byLayer(passages)),
                         List.of()));
+    }
+
+    private static String scores(Measures measures) {
+        ScoreFunction score = measures.settings()
+                .scoring(measures.passages().get(0).passage().trace())
+                .score();
+        return score instanceof ScoreFunction.Softmax ? "softmax of the logits" : "those of " + score;
+    }
+
+    /** Losses of finite logits may be too large for a number. */
+    private static Cell finite(Measures.OfPassage of, Running.Value loss, double value) {
+        if (!Double.isFinite(value)) {
+            throw new ArithmeticException(of.passage().trace().path() + ": router_logits: expected a finite "
+                    + loss.loss().name() + " but was " + value + "; the logits are too large");
+        }
+        return Cell.of(value);
     }
 
     private static Sheet losses(List<Measures.OfPassage> passages) {
@@ -41,11 +59,11 @@ final class LossPart {
                 rows.add(List.of(
                         Cell.of(of.passage().name()),
                         Cell.of(value.loss().name()),
-                        Cell.of(value.value()),
-                        Cell.of(value.meanPerLayer()),
-                        Cell.of(value.pooled()),
+                        finite(of, value, value.value()),
+                        finite(of, value, value.meanPerLayer()),
+                        finite(of, value, value.pooled()),
                         Cell.of(value.loss().coefficient()),
-                        Cell.of(value.contribution())));
+                        finite(of, value, value.contribution())));
             }
         }
         return new Sheet("losses", "Losses", 2, columns, rows);
@@ -65,7 +83,9 @@ final class LossPart {
                 List<Cell> row = new ArrayList<>(List.of(
                         Cell.of(of.passage().name()),
                         Cell.of(of.layers().get(layer).layer())));
-                of.losses().forEach(value -> row.add(Cell.of(value.perLayer().get(index))));
+                of.losses()
+                        .forEach(value ->
+                                row.add(finite(of, value, value.perLayer().get(index))));
                 rows.add(row);
             }
         }

@@ -153,7 +153,7 @@ public final class RoutingRun {
         List<RouterLoss> losses = new ArrayList<>(RouterLosses.balancing(settings.balance()));
         losses.add(new ZLoss(settings.zLoss()));
         RouterLosses.Running running = RouterLosses.running(losses, layers.size());
-        RouterConfig rule = settings.rule().orElseGet(() -> RouterConfig.topK(trace.experts(), trace.topK()));
+        RouterConfig rule = settings.scoring(trace);
         double[] room = new double[0];
         for (int layer = 0; layer < layers.size(); layer++) {
             Optional<RoutingSource> recorded = settings.rule().isPresent()

@@ -128,11 +128,10 @@ final class TokenPart {
 
     private Optional<TokenExplanation> explained(TraceFile trace, String layer) {
         Optional<LogitSource> logits = trace.logits(layer);
-        if (logits.isEmpty()) {
+        if (logits.isEmpty() || measures.settings().scores().isPresent()) { // a bias that nobody recorded chose
             return Optional.empty();
         }
-        RouterConfig rule =
-                measures.settings().rule().orElseGet(() -> RouterConfig.topK(trace.experts(), trace.topK()));
+        RouterConfig rule = measures.settings().scoring(trace);
         return Optional.of(
                 TokenExplanation.overLayers(List.of(logits.get()), token, rule).get(0));
     }

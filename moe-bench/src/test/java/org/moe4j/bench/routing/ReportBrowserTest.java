@@ -146,7 +146,14 @@ final class ReportBrowserTest {
             traces.add(TraceFile.open(file, TraceOptions.none().withTopK(topK)));
         }
         RoutingSettings settings = new RoutingSettings(
-                List.of(2, 4), List.of(4), 1, 1, Optional.empty(), OptionalLong.of(3), Optional.of("0"));
+                List.of(2, 4),
+                List.of(4),
+                1,
+                1,
+                Optional.empty(),
+                Optional.empty(),
+                OptionalLong.of(3),
+                Optional.of("0"));
         List<Passage> all = Passage.of(traces);
         AtomicLong read = new AtomicLong();
         Report report = RoutingRun.run(all, settings, read::addAndGet);
