@@ -22,7 +22,8 @@ final class DevicePart {
                 "Devices",
                 "Arithmetic on the routing, with nothing run on devices. Contiguous: experts are dealt to devices in blocks; strided:"
                         + " expert e is on device e mod N. The distinct devices of a token's experts are counted, the mean over tokens and"
-                        + " layers; uniform choice is what K experts drawn without preference would reach. With copies, each device has"
+                        + " layers; uniform choice is what K experts drawn without preference would reach, and at most what"
+                        + " K, or the groups that a preset keeps, allow. With copies, each device has"
                         + " room for one expert more, and the busiest experts are copied greedily, by the load of these very tokens. What"
                         + " travels is counted in vectors of D numbers for each token, by all devices together, as if no token stood on"
                         + " a device of its experts; tensor parallelism's all-reduce, in a ring, does not depend on the routing.",
@@ -43,11 +44,12 @@ final class DevicePart {
                         new Column("share_of_devices", "of all", Column.Form.PERCENT),
                         new Column("tokens_needing_all", "tokens needing all", Column.Form.PERCENT),
                         new Column("strided_devices_per_token", "strided", Column.Form.HUNDREDTHS),
-                        new Column("uniform_devices_per_token", "uniform choice", Column.Form.HUNDREDTHS)),
-                rows(DevicePart::reached));
+                        new Column("uniform_devices_per_token", "uniform choice", Column.Form.HUNDREDTHS),
+                        Column.plain("most_devices", "at most")),
+                rows(this::reached));
     }
 
-    private static List<Cell> reached(Measures.OfPassage of, int index) {
+    private List<Cell> reached(Measures.OfPassage of, int index) {
         DevicePlacement placement =
                 DevicePlacement.contiguous(of.passage().trace().experts(), devices(of, index));
         return List.of(
@@ -56,7 +58,9 @@ final class DevicePart {
                 Cell.of(mean(of, index, spread -> spread.contiguous().shareOfDevices())),
                 Cell.of(mean(of, index, spread -> spread.contiguous().shareNeedingAll())),
                 Cell.of(mean(of, index, spread -> spread.strided().devicesPerToken())),
-                Cell.of(placement.expectedDevices(of.passage().trace().topK())));
+                Cell.of(placement.expectedDevices(of.passage().trace().topK())),
+                Cell.of((long) placement.mostDevices(
+                        measures.settings().scoring(of.passage().trace()))));
     }
 
     private Sheet balance() {

@@ -93,6 +93,10 @@ final class RoutingBiasedPresetTest {
         assertThat(loss(root, "deepseek-batch")).isCloseTo(balance(true, false), within(1e-10));
         assertThat(loss(root, "olmo-core")).isCloseTo(balance(true, true), within(1e-12));
         assertThat(loss(root, "deepseek-v3")).isCloseTo(balance(false, true), within(1e-12));
+        assertThat(row(root.get("devices"), Map.of("devices", "8"))
+                        .get("most_devices")
+                        .asInt())
+                .isEqualTo(4); // of 8 groups, one on each device
         JsonNode token = root.get("token").get(0);
         assertThat(token.get("top_expert").asInt()).isEqualTo(recorded[4][0]);
         assertThat(token.get("kept").isNull()).isTrue(); // what the bias chose by is not known

@@ -160,6 +160,7 @@ final class RoutingCommandTest {
             JsonNode row = row(devices, Map.of("devices", "" + count));
             assertThat(row.get("devices_per_token").asDouble()).isCloseTo(reached, within(1e-12));
             assertThat(row.get("tokens_needing_all").asDouble()).isCloseTo(all, within(1e-12));
+            assertThat(row.get("most_devices").asInt()).isEqualTo(Math.min(count, TOP_K));
             JsonNode traffic = row(root.get("devices_traffic"), Map.of("devices", "" + count));
             assertThat(traffic.get("per_assignment").asDouble()).isEqualTo(TOP_K);
             assertThat(traffic.get("per_device").asDouble()).isCloseTo(reached, within(1e-12));
