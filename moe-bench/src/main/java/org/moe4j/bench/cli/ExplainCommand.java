@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
@@ -12,11 +11,10 @@ import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.bench.run.Explanation;
 import org.moe4j.bench.run.LayerChanges;
-import org.moe4j.checkpoint.safetensors.ElementType;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code moe explain}: one token through one MoE layer of a checkpoint, piece by piece. */
@@ -33,43 +31,11 @@ final class ExplainCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Parameters(paramLabel = "CHECKPOINT", description = "Folder with config.json and safetensors files.")
-    private Path checkpoint = Path.of("");
-
-    @Option(names = "--layer", required = true, paramLabel = "N", description = "Index of an MoE layer, from 0.")
-    private int layer;
-
-    @Option(
-            names = "--input",
-            required = true,
-            paramLabel = "FILE",
-            description = "Safetensors file with hidden_states, as for 'moe run'.")
-    private Path input = Path.of("");
+    @Mixin
+    private LayerArguments given = new LayerArguments();
 
     @Option(names = "--token", paramLabel = "T", description = "Row of hidden_states (default: 0).")
     private int token;
-
-    @Option(
-            names = "--backend",
-            paramLabel = "vector|nd4j|reference",
-            converter = BackendChoice.Converter.class,
-            defaultValue = "nd4j",
-            description = "Where the layer runs (default: ${DEFAULT-VALUE}).")
-    private BackendChoice backend = BackendChoice.ND4J;
-
-    @Option(
-            names = "--dtype",
-            paramLabel = "float32|float64",
-            converter = RunCommand.TypeConverter.class,
-            defaultValue = "float32",
-            description = "In which precision it runs (default: ${DEFAULT-VALUE}).")
-    private ElementType type = ElementType.F32;
-
-    @Option(
-            names = "--residual",
-            description =
-                    "The block around the layer: hidden_states + MoE(RMSNorm(hidden_states)), or as the family has it.")
-    private boolean residual;
 
     @Option(
             names = "--without",
@@ -95,17 +61,16 @@ final class ExplainCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        RequiredPath.check(spec, "CHECKPOINT", checkpoint);
-        RequiredPath.check(spec, "--input", input);
+        given.check(spec);
         OptionalInt kept = keep == null ? OptionalInt.empty() : OptionalInt.of(keep);
         Explanation.Outcome outcome = new Explanation(
-                        checkpoint,
-                        layer,
-                        input,
+                        given.checkpoint(),
+                        given.layer(),
+                        given.input(),
                         token,
-                        type == ElementType.F32 ? backend.single() : backend.precise(),
-                        type,
-                        residual,
+                        given.backend(),
+                        given.type(),
+                        given.residual(),
                         new LayerChanges(without, kept, topK, withoutShared))
                 .run();
         PrintWriter err = spec.commandLine().getErr();

@@ -7,14 +7,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.moe4j.bench.run.LayerRun;
-import org.moe4j.checkpoint.safetensors.ElementType;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
-import picocli.CommandLine.TypeConversionException;
 
 /** {@code moe run}: one MoE layer of a checkpoint on given activations. */
 @Command(
@@ -30,18 +27,8 @@ final class RunCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Parameters(paramLabel = "CHECKPOINT", description = "Folder with config.json and safetensors files.")
-    private Path checkpoint = Path.of("");
-
-    @Option(names = "--layer", required = true, paramLabel = "N", description = "Index of an MoE layer, from 0.")
-    private int layer;
-
-    @Option(
-            names = "--input",
-            required = true,
-            paramLabel = "FILE",
-            description = "Safetensors file with hidden_states.")
-    private Path input = Path.of("");
+    @Mixin
+    private LayerArguments given = new LayerArguments();
 
     @Option(
             names = "--output",
@@ -51,28 +38,6 @@ final class RunCommand implements Callable<Integer> {
     private Path output = Path.of("");
 
     @Option(
-            names = "--backend",
-            paramLabel = "vector|nd4j|reference",
-            converter = BackendChoice.Converter.class,
-            defaultValue = "nd4j",
-            description = "Where the layer runs (default: ${DEFAULT-VALUE}).")
-    private BackendChoice backend = BackendChoice.ND4J;
-
-    @Option(
-            names = "--dtype",
-            paramLabel = "float32|float64",
-            converter = TypeConverter.class,
-            defaultValue = "float32",
-            description = "In which precision it runs, and of which type all results are (default: ${DEFAULT-VALUE}).")
-    private ElementType type = ElementType.F32;
-
-    @Option(
-            names = "--residual",
-            description =
-                    "The block around the layer: hidden_states + MoE(RMSNorm(hidden_states)), or as the family has it.")
-    private boolean residual;
-
-    @Option(
             names = "--with-losses",
             description =
                     "The losses of the router that config.json names take part in the gradients, and are printed.")
@@ -80,17 +45,16 @@ final class RunCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        RequiredPath.check(spec, "CHECKPOINT", checkpoint);
-        RequiredPath.check(spec, "--input", input);
+        given.check(spec);
         RequiredPath.check(spec, "--output", output);
         LayerRun run = new LayerRun(
-                checkpoint,
-                layer,
-                input,
+                given.checkpoint(),
+                given.layer(),
+                given.input(),
                 output,
-                type == ElementType.F32 ? backend.single() : backend.precise(),
-                type,
-                residual,
+                given.backend(),
+                given.type(),
+                given.residual(),
                 withLosses);
         LayerRun.Outcome outcome = run.run();
         warn(outcome.unused());
@@ -116,17 +80,5 @@ final class RunCommand implements Callable<Integer> {
         }
         double sum = losses.values().stream().mapToDouble(value -> value).sum();
         out.println("auxiliary loss: " + sum + " (" + String.join(", ", losses.keySet()) + ")");
-    }
-
-    /** Reads the option {@code --dtype}. */
-    static final class TypeConverter implements ITypeConverter<ElementType> {
-        @Override
-        public ElementType convert(String value) {
-            return switch (value) {
-                case "float32" -> ElementType.F32;
-                case "float64" -> ElementType.F64;
-                default -> throw new TypeConversionException("expected float32 or float64 but was " + value);
-            };
-        }
     }
 }

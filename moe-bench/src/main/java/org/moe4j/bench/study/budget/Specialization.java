@@ -1,6 +1,9 @@
 package org.moe4j.bench.study.budget;
 
+import java.util.Arrays;
 import org.moe4j.core.dispatch.Routing;
+import org.moe4j.router.analysis.ExpertLoad;
+import org.moe4j.router.analysis.UsageDistance;
 
 /**
  * How differently the groups of tokens use the experts, by the total variation {@code TV(p, q) = ½ Σ_e |p_e − q_e|} of load
@@ -19,10 +22,10 @@ record Specialization(double betweenGroups, double withinGroups) {
      * @param groups how many
      */
     static Specialization of(Routing routing, int[] group, int groups) {
-        double[][][] halves = new double[groups][2][routing.experts()];
+        long[][][] halves = new long[groups][2][routing.experts()];
         int[] seen = new int[groups];
         for (int t = 0; t < routing.tokens(); t++) {
-            double[] counts = halves[group[t]][seen[group[t]]++ % 2];
+            long[] counts = halves[group[t]][seen[group[t]]++ % 2];
             for (int rank = 0; rank < routing.count(t); rank++) {
                 counts[routing.expert(t, rank)]++;
             }
@@ -30,34 +33,19 @@ record Specialization(double betweenGroups, double withinGroups) {
         double between = 0;
         double within = 0;
         for (int g = 0; g < groups; g++) {
-            within += variation(halves[g][0], halves[g][1]) / groups;
+            within += UsageDistance.totalVariation(load(halves[g][0]), load(halves[g][1])) / groups;
             for (int h = 0; h < g; h++) {
-                between += variation(sum(halves[g]), sum(halves[h])) / (groups * (groups - 1) / 2.0);
+                between += UsageDistance.totalVariation(all(halves[g]), all(halves[h])) / (groups * (groups - 1) / 2.0);
             }
         }
         return new Specialization(between, within);
     }
 
-    private static double[] sum(double[][] halves) {
-        double[] sum = halves[0].clone();
-        for (int e = 0; e < sum.length; e++) {
-            sum[e] += halves[1][e];
-        }
-        return sum;
+    private static ExpertLoad all(long[][] halves) {
+        return load(halves[0]).plus(load(halves[1]));
     }
 
-    /** Total variation of two distributions, given as counts. */
-    private static double variation(double[] a, double[] b) {
-        double ofA = 0;
-        double ofB = 0;
-        for (int e = 0; e < a.length; e++) {
-            ofA += a[e];
-            ofB += b[e];
-        }
-        double sum = 0;
-        for (int e = 0; e < a.length; e++) {
-            sum += Math.abs(a[e] / ofA - b[e] / ofB);
-        }
-        return sum / 2;
+    private static ExpertLoad load(long[] counts) {
+        return ExpertLoad.of(counts, Arrays.stream(counts).sum());
     }
 }
