@@ -114,20 +114,12 @@ final class DistancePictures {
         List<String> rows = passages.stream()
                 .flatMap(of -> List.of(of.passage().name() + ", half 1", "half 2").stream())
                 .toList();
-        double most = 1;
         List<HeatFigure.Panel> panels = new ArrayList<>();
         for (int layer : measures.shown()) {
             List<List<Double>> values = passages.stream()
                     .map(of -> of.layers().get(layer).usage())
                     .flatMap(usage -> List.of(overEven(usage.first()), overEven(usage.second())).stream())
                     .toList();
-            most = Math.max(
-                    most,
-                    values.stream()
-                            .flatMap(List::stream)
-                            .mapToDouble(value -> value)
-                            .max()
-                            .orElse(0));
             panels.add(new HeatFigure.Panel(
                     "layer " + measures.layers().get(layer),
                     new HeatFigure.Side("passage", rows),
@@ -140,7 +132,7 @@ final class DistancePictures {
                 new HeatFigure(
                         "Which experts do the halves of each passage use?",
                         LoadPart.sizes(measures),
-                        Axis.reaching("share of slots over the even share (1 = even)", most),
+                        LoadPart.overEven(panels),
                         panels));
     }
 

@@ -84,7 +84,6 @@ final class LoadPart {
 
     private static Picture heat(Measures measures) {
         int experts = measures.experts();
-        double most = 1;
         List<HeatFigure.Panel> panels = new ArrayList<>();
         for (Measures.OfPassage of :
                 measures.passages().stream().limit(MOST_PASSAGES).toList()) {
@@ -93,13 +92,6 @@ final class LoadPart {
                             .mapToObj(share -> share * experts)
                             .toList())
                     .toList();
-            most = Math.max(
-                    most,
-                    values.stream()
-                            .flatMap(List::stream)
-                            .mapToDouble(value -> value)
-                            .max()
-                            .orElse(0));
             panels.add(new HeatFigure.Panel(
                     of.passage().name(),
                     new HeatFigure.Side("layer", measures.layers()),
@@ -110,10 +102,7 @@ final class LoadPart {
                 "load-map",
                 "One row for each layer, one cell for each expert: its share of the layer's slots over the even share.",
                 new HeatFigure(
-                        "How much does each expert take in each layer?",
-                        sizes(measures),
-                        Axis.reaching("share of slots over the even share (1 = even)", most),
-                        panels));
+                        "How much does each expert take in each layer?", sizes(measures), overEven(panels), panels));
     }
 
     private static Picture bars(Measures measures) {
@@ -181,6 +170,13 @@ final class LoadPart {
                         sizes(measures),
                         Axis.reaching("share of the row's tokens", most),
                         panels));
+    }
+
+    /** A scale for shares in units of the even one, from 0 to at least 1. */
+    static Axis overEven(List<HeatFigure.Panel> panels) {
+        double most =
+                panels.stream().mapToDouble(HeatFigure.Panel::largest).max().orElse(1);
+        return Axis.reaching("share of slots over the even share (1 = even)", Math.max(1, most));
     }
 
     static List<String> numbers(int count) {

@@ -60,6 +60,19 @@ public record HeatFigure(String title, String subtitle, LineFigure.Axis scale, L
             }
         }
 
+        /**
+         * The largest value.
+         *
+         * @return of all cells
+         */
+        public double largest() {
+            return values.stream()
+                    .flatMap(List::stream)
+                    .mapToDouble(value -> value)
+                    .max()
+                    .orElseThrow();
+        }
+
         private static void requireCount(String title, String what, int names, int values) {
             if (names == 0 || values != names) {
                 throw new IllegalArgumentException(title + ": expected as many values as names (" + what
