@@ -3,7 +3,10 @@ package org.moe4j.router.analysis.device;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
+import java.util.PriorityQueue;
+import java.util.stream.IntStream;
 import org.moe4j.core.internal.Require;
 
 /**
@@ -50,12 +53,11 @@ public final class ExpertCopies {
             onDevice.add(new ArrayList<>());
         }
         double[] load = new double[devices];
+        PriorityQueue<Integer> free = new PriorityQueue<>(
+                Comparator.comparingDouble((Integer device) -> load[device]).thenComparingInt(device -> device));
+        IntStream.range(0, devices).forEach(free::add);
         for (int expert : heaviestFirst(expertLoad, copies)) {
-            for (int copy = 0; copy < copies[expert]; copy++) {
-                int device = leastLoaded(expert, onDevice, load, slotsPerDevice);
-                onDevice.get(device).add(expert);
-                load[device] += perCopy(expertLoad, copies, expert);
-            }
+            place(expert, copies[expert], perCopy(expertLoad, copies, expert), onDevice, load, free, slotsPerDevice);
         }
         onDevice.replaceAll(held -> {
             Collections.sort(held);
@@ -67,18 +69,17 @@ public final class ExpertCopies {
     private static int[] howMany(long[] expertLoad, int devices, long slots) {
         int[] copies = new int[expertLoad.length];
         Arrays.fill(copies, 1);
-        for (long spare = slots - expertLoad.length; spare > 0; spare--) {
-            int busiest = -1;
-            for (int e = 0; e < copies.length; e++) {
-                if (copies[e] < devices
-                        && (busiest < 0 || perCopy(expertLoad, copies, e) > perCopy(expertLoad, copies, busiest))) {
-                    busiest = e;
-                }
+        PriorityQueue<Integer> busiest =
+                new PriorityQueue<>(Comparator.comparingDouble((Integer expert) -> -perCopy(expertLoad, copies, expert))
+                        .thenComparingInt(expert -> expert));
+        if (devices > 1) {
+            IntStream.range(0, copies.length).forEach(busiest::add);
+        }
+        for (long spare = slots - expertLoad.length; spare > 0 && !busiest.isEmpty(); spare--) {
+            int expert = busiest.remove();
+            if (++copies[expert] < devices) { // else it is on all devices
+                busiest.add(expert);
             }
-            if (busiest < 0) {
-                break; // all experts are on all devices
-            }
-            copies[busiest]++;
         }
         return copies;
     }
@@ -96,20 +97,31 @@ public final class ExpertCopies {
         return order;
     }
 
-    private static int leastLoaded(int expert, List<List<Integer>> onDevice, double[] load, int slotsPerDevice) {
-        int best = -1;
-        boolean bestHasIt = true;
-        for (int d = 0; d < load.length; d++) {
-            if (onDevice.get(d).size() == slotsPerDevice) {
-                continue;
+    /** Each copy to another device as long as there is one, the least loaded of those that have room. */
+    private static void place(
+            int expert,
+            int copies,
+            double perCopy,
+            List<List<Integer>> onDevice,
+            double[] load,
+            PriorityQueue<Integer> free,
+            int slotsPerDevice) {
+        List<Integer> with = new ArrayList<>(); // devices with a copy already, and with room
+        boolean all = false; // of the devices with room have a copy
+        for (int copy = 0; copy < copies; copy++) {
+            if (free.isEmpty()) {
+                free.addAll(with);
+                with.clear();
+                all = true;
             }
-            boolean hasIt = onDevice.get(d).contains(expert);
-            if (best < 0 || (bestHasIt && !hasIt) || (bestHasIt == hasIt && load[d] < load[best])) {
-                best = d;
-                bestHasIt = hasIt;
+            int device = free.remove();
+            onDevice.get(device).add(expert);
+            load[device] += perCopy;
+            if (onDevice.get(device).size() < slotsPerDevice) {
+                (all ? free : with).add(device);
             }
         }
-        return best;
+        free.addAll(with);
     }
 
     /**

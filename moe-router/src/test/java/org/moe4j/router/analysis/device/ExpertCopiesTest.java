@@ -4,11 +4,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class ExpertCopiesTest {
     /** Two spare slots: one for 90, and one for its halves, which are still larger than 40. */
@@ -73,6 +79,67 @@ class ExpertCopiesTest {
             }
         }
         assertThat(copies.imbalance()).isGreaterThanOrEqualTo(mostPerCopy * devices / total - 1e-12);
+    }
+
+    /** Both steps by a search through all experts and all devices, many of which are equal. */
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+    void theChoicesAreThoseOfASearch(long seed) {
+        Random random = new Random(seed);
+        for (int round = 0; round < 200; round++) {
+            int experts = 1 + random.nextInt(9);
+            int devices = 1 + random.nextInt(6);
+            int slots = (experts + devices - 1) / devices + random.nextInt(4);
+            long[] load = random.longs(experts, 0, 5).toArray();
+            int[] many = new int[experts];
+            Arrays.fill(many, 1);
+            for (int spare = devices * slots - experts; spare > 0; spare--) {
+                int busiest = -1;
+                for (int e = 0; e < experts; e++) {
+                    if (many[e] < devices
+                            && (busiest < 0 || (double) load[e] / many[e] > (double) load[busiest] / many[busiest])) {
+                        busiest = e;
+                    }
+                }
+                if (busiest >= 0) {
+                    many[busiest]++;
+                }
+            }
+            List<List<Integer>> held = new ArrayList<>();
+            IntStream.range(0, devices).forEach(d -> held.add(new ArrayList<>()));
+            double[] busy = new double[devices];
+            IntStream.range(0, experts)
+                    .boxed()
+                    .sorted(Comparator.comparingDouble(e -> -(double) load[e] / many[e]))
+                    .forEach(e -> {
+                        for (int copy = 0; copy < many[e]; copy++) {
+                            int device = IntStream.range(0, devices)
+                                    .boxed()
+                                    .filter(d -> held.get(d).size() < slots)
+                                    .min(Comparator.comparing(
+                                                    (Integer d) -> held.get(d).contains(e))
+                                            .thenComparing(d -> busy[d]))
+                                    .orElseThrow();
+                            held.get(device).add(e);
+                            busy[device] += (double) load[e] / many[e];
+                        }
+                    });
+            ExpertCopies copies = ExpertCopies.greedy(load, devices, slots);
+            for (int d = 0; d < devices; d++) {
+                assertThat(copies.experts(d))
+                        .containsExactlyElementsOf(held.get(d).stream().sorted().toList());
+                assertThat(copies.load(d)).isEqualTo(busy[d]);
+            }
+        }
+    }
+
+    @Test
+    @Timeout(60)
+    void manyMoreDevicesThanExperts() {
+        ExpertCopies copies = ExpertCopies.greedy(new long[] {3, 1}, 1 << 16, 2);
+        assertThat(copies.copies(0)).isEqualTo(1 << 16);
+        assertThat(copies.copies(1)).isEqualTo(1 << 16);
+        assertThat(copies.imbalance()).isCloseTo(1, within(1e-9));
     }
 
     @Test
