@@ -105,7 +105,8 @@ final class HeatFigurePainter {
             double gutter = 22 + longest(panel.rows()) * LETTER + 8;
             double named = Math.min(WIDEST_NAMED_CELL, longest(panel.columns()) * LETTER + 12);
             double widest = Math.max(WIDEST_CELL, named);
-            double cellWidth = Math.min(widest, Math.floor(2 * (width - gutter) / columns) / 2);
+            double room = (width - gutter) / columns;
+            double cellWidth = Math.min(widest, room < 0.5 ? room : Math.floor(2 * room) / 2);
             double lowest = rows > MOST_ROWS_NAMED_EACH ? LOWEST_ROW : LOWEST_NAMED_ROW;
             double cellHeight = cellWidth >= LEAST_CELL_WITH_VALUE
                     ? HEIGHT_WITH_VALUE

@@ -2,11 +2,13 @@ package org.moe4j.bench.support;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import java.awt.Color;
 import java.awt.image.BufferedImage;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import javax.imageio.ImageIO;
@@ -46,6 +48,26 @@ final class HeatFigureTest {
 
     private static BufferedImage image(Figure figure) throws IOException {
         return ImageIO.read(new ByteArrayInputStream(FigureFiles.png(figure)));
+    }
+
+    /** Cells narrower than half a pixel are drawn at their true width: the last column is at the right edge. */
+    @ParameterizedTest
+    @CsvSource({"2000", "2600", "65536"})
+    void anyNumberOfColumnsFits(int columns) throws IOException {
+        BufferedImage image =
+                assertTimeoutPreemptively(Duration.ofSeconds(60), () -> image(figure(panel("p", 2, columns))));
+        int y = 2 * (74 + 34 + 1);
+        int left = (int) Math.ceil(2 * (24 + 22 + 6.8 + 8)) + 4;
+        int right = image.getWidth() - 2 * 24 - 8;
+        assertThat(brightness(image, left, y)).isGreaterThan(500); // loads rise from 0 on the left
+        if (columns > 2600) {
+            assertThat(brightness(image, right, y)).isLessThan(200); // to the most on the right
+        }
+    }
+
+    private static int brightness(BufferedImage image, int x, int y) {
+        Color color = new Color(image.getRGB(x, y));
+        return color.getRed() + color.getGreen() + color.getBlue();
     }
 
     /** One panel of 3 by 4 cells 24 wide and high; the left edge is the margin and the room for names. */
