@@ -53,7 +53,9 @@ record Sizes(int experts, int topK, Optional<RouterConfig> config) {
             RouterConfig config = options.config().get();
             if (logits.size() < layers.size()) {
                 throw Require.expected(
-                        "config", "none for a trace without logits of all layers (" + file + ")", config);
+                        "config",
+                        "none for a trace without logits of all layers (" + file + ")",
+                        "a rule of " + config.topK() + " of " + config.experts() + " experts");
             }
             Require.count(
                     "config",
@@ -107,6 +109,17 @@ record Sizes(int experts, int topK, Optional<RouterConfig> config) {
         }
         int experts = known.orElseGet(() -> options.experts().orElseThrow());
         if (!indices.isEmpty() && indices.get(0).columns() > experts) {
+            if (known.isPresent()) {
+                String part = logits.isEmpty()
+                        ? "metadata " + TraceFormat.EXPERTS_KEY
+                        : logits.get(0).name();
+                throw TraceFormat.wrong(
+                        file,
+                        part,
+                        "at least " + indices.get(0).columns() + " experts (columns of "
+                                + indices.get(0).name() + ")",
+                        experts);
+            }
             throw Require.expected(
                     "experts",
                     "at least " + indices.get(0).columns() + " (columns of "

@@ -159,6 +159,19 @@ class TraceFileErrorsTest {
 
     @Nested
     class Options {
+        /** Where the file itself says how many experts there are, no option is to blame. */
+        @Test
+        void aFileThatContradictsItselfIsNoTrace() throws IOException {
+            assertNoTrace(
+                    new Arrays2D().withMetadata("moe4j.experts", "2").with("topk_index.0", U8, "1,3", 0, 1, 2),
+                    TraceOptions.none(),
+                    "metadata moe4j.experts: expected at least 3 experts (columns of topk_index.0) but was 2");
+            assertNoTrace(
+                    new Arrays2D().with("router_logits.0", F32, "1,2", 0, 1).with("topk_index.0", U8, "1,3", 0, 1, 2),
+                    TraceOptions.none(),
+                    "router_logits.0: expected at least 3 experts (columns of topk_index.0) but was 2");
+        }
+
         @Test
         void whatTheFileDoesNotSayIsAskedFor() throws IOException {
             assertBadOptions(
@@ -195,7 +208,7 @@ class TraceFileErrorsTest {
             assertBadOptions(
                     mixed,
                     TraceOptions.none().withConfig(rule),
-                    "config: expected none for a trace without logits of all layers (FILE) but was " + rule);
+                    "config: expected none for a trace without logits of all layers (FILE) but was a rule of 1 of 2 experts");
             assertBadOptions(
                     new Arrays2D().with("router_logits.0", F32, "1,2", 0, 1),
                     TraceOptions.none().withConfig(RouterConfig.topK(3, 1)),
