@@ -15,6 +15,7 @@ import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
 
 /**
@@ -60,7 +61,10 @@ public record Explanation(
         try (MoeCheckpoint model = MoeCheckpoint.open(checkpoint)) {
             model.requireMoe(layer);
             ExpertShape routed = ExpertShape.routed(model.preset());
-            changes.requireFit(routed.count());
+            changes.requireFit(
+                    routed.count(),
+                    RouterConfig.from(model.preset()).topK(),
+                    !ExpertShape.shared(model.preset()).isEmpty());
             int width = ExpertShape.tokenWidth(model.preset());
             try (Progress progress = Progress.start("layer " + layer, routed.count() + STEPS);
                     LayerInput given = LayerInput.read(input, width, backend, type)) {

@@ -1,5 +1,6 @@
 package org.moe4j.bench.run;
 
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -41,11 +42,19 @@ public record LayerChanges(List<Integer> without, OptionalInt keep, List<Integer
         topK = List.copyOf(topK);
     }
 
-    /** Refuses numbers that a layer of so many experts does not have. */
-    void requireFit(int experts) {
+    /** Refuses what a layer of so many experts, of which a token has so many, cannot do. */
+    void requireFit(int experts, int chosen, boolean shared) {
         without.forEach(expert -> Require.inRange("--without", expert, 0, experts - 1, "experts"));
+        int left = experts - new HashSet<>(without).size();
+        if (left < chosen) {
+            throw Require.expected("--without", "at least " + chosen + " experts that are left (top-k)", left);
+        }
         keep.ifPresent(count -> Require.inRange("--keep", count, 1, experts, "experts"));
+        keep.ifPresent(count -> Require.atLeast("--keep", count, chosen));
         topK.forEach(count -> Require.inRange("--top-k", count, 1, experts, "experts"));
+        if (withoutShared && !shared) {
+            throw Require.expected("--without-shared", "a layer with a shared expert", "one without");
+        }
     }
 
     Part part(MoeLayer layer, Matrix tokens) {

@@ -189,7 +189,7 @@ final class ExplainCommandTest {
         fails(explain(fixture, input, "--without", "0," + experts), "--without: expected 0.." + (experts - 1));
         fails(explain(fixture, input, "--keep", "0"), "--keep: expected 1.." + experts);
         fails(explain(fixture, input, "--top-k", "" + (experts + 1)), "--top-k: expected 1.." + experts);
-        fails(explain(fixture, input, "--without-shared"), "expected one with a shared expert");
+        fails(explain(fixture, input, "--without-shared"), "--without-shared: expected a layer with a shared expert");
         fails(
                 explain(
                         fixture,
