@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -84,7 +85,7 @@ public final class Moe {
     static int execute(CommandLine commandLine, String... arguments) {
         try {
             return commandLine.execute(arguments);
-        } catch (OutOfMemoryError | LinkageError e) {
+        } catch (OutOfMemoryError | LinkageError | InternalError e) {
             Moe moe = commandLine.getCommand();
             return moe.failed(commandLine.getErr(), e);
         }
@@ -128,9 +129,14 @@ public final class Moe {
 
     /** Our own messages say what was expected; of others the kind has to be said too. */
     private static String oneLine(String command, Throwable problem) {
-        String message = problem instanceof AccessDeniedException denied
-                ? denied.getFile() + ": expected a file that can be read or written but access was denied"
-                : Optional.ofNullable(problem.getMessage()).orElse("");
+        String message = Optional.ofNullable(problem.getMessage()).orElse("");
+        if (problem instanceof AccessDeniedException denied) {
+            message = denied.getFile() + ": expected a file that can be read or written but access was denied";
+        } else if (problem instanceof NoSuchFileException absent && !message.contains("expected")) {
+            message = absent.getFile() + ": expected a file but found none";
+        } else if (problem instanceof InternalError && message.contains("unsafe memory access")) {
+            message = "a mapped file: expected to stay as it is while it is read but was cut short (" + message + ")";
+        }
         boolean speaks = message.contains("expected") || problem instanceof ParameterException;
         String kind = speaks ? "" : problem.getClass().getSimpleName() + (message.isEmpty() ? "" : ": ");
         return command + ": " + kind + line(message);

@@ -44,6 +44,9 @@ import picocli.CommandLine.Spec;
 final class RoutingCommand implements Callable<Integer> {
     private static final List<Integer> DEVICES = List.of(2, 4, 8, 16);
 
+    /** As many as a trace may have experts. */
+    private static final int MOST_DEVICES = 1 << 16;
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -130,6 +133,11 @@ final class RoutingCommand implements Callable<Integer> {
         }
         input.requireMasks(spec, files.size());
         requirePositive("--devices", devices);
+        for (int count : devices) {
+            if (count > MOST_DEVICES) {
+                throw wrong("--devices: expected numbers of at most " + MOST_DEVICES + " but was " + devices);
+            }
+        }
         requirePositive("--cache", caches);
         requireCoefficient("--balance-coefficient", balance);
         requireCoefficient("--z-coefficient", zLoss);

@@ -34,6 +34,9 @@ import picocli.CommandLine.TypeConversionException;
 final class RoutingGenerateCommand implements Callable<Integer> {
     private static final int MOST_LAYERS = 1 << 12;
 
+    /** So that no product of sizes overflows. */
+    private static final long MOST_TOKENS = 1L << 32;
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -129,6 +132,9 @@ final class RoutingGenerateCommand implements Callable<Integer> {
         requireAtLeast("--tokens", tokens, 1);
         requireAtLeast("--layers", layers, 1);
         requireAtLeast("--domains", domains, 1);
+        if (tokens > MOST_TOKENS) {
+            throw wrong("--tokens: expected at most " + MOST_TOKENS + " but was " + tokens);
+        }
         if (layers > MOST_LAYERS) {
             throw wrong("--layers: expected at most " + MOST_LAYERS + " but was " + layers);
         }

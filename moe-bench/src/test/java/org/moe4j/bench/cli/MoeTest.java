@@ -45,6 +45,27 @@ final class MoeTest {
         return new Outcome(status, out.toString(), err.toString());
     }
 
+    /** The JVM reports a file that became shorter than its mapping as an error of its own. */
+    @Test
+    void aFileThatIsCutShortWhileItIsReadIsOneLine() {
+        StringWriter err = new StringWriter();
+        CommandLine commandLine = Moe.commandLine().addSubcommand("fault", new Fault());
+        commandLine.setErr(new PrintWriter(err));
+        assertThat(Moe.execute(commandLine, "fault")).isEqualTo(1);
+        assertThat(err.toString())
+                .startsWith("moe: a mapped file: expected to stay as it is while it is read but was cut short")
+                .hasLineCount(1);
+    }
+
+    @CommandLine.Command
+    private static final class Fault implements Runnable {
+        @Override
+        public void run() {
+            throw new InternalError(
+                    "a fault occurred in a recent unsafe memory access operation in compiled Java code");
+        }
+    }
+
     @ParameterizedTest
     @ValueSource(
             strings = {

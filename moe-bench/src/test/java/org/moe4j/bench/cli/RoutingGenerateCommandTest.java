@@ -134,6 +134,7 @@ final class RoutingGenerateCommandTest {
         assertThat(routing("generate", "--out", "").status()).isEqualTo(2);
         assertThat(routing("generate", "--out", temporary).status()).isEqualTo(1);
         wrong("--tokens: expected at least 1 but was 0", "--tokens", 0);
+        wrong("--tokens: expected at most 4294967296 but was 99999999999999999", "--tokens", 99999999999999999L);
         wrong("--layers: expected at most 4096 but was 5000", "--layers", 5000);
         wrong("--variation: expected 0..2.6457513110645907 (sqrt(E/K - 1)) but was 9.0", "--variation", 9);
         wrong("--top-k: expected 1..64 (experts) but was 65", "--top-k", 65);

@@ -205,6 +205,16 @@ final class RoutingOutputTest {
         wrong(2, "--top-k: expected at least 1 but was 0", logits, "--top-k", 0);
         wrong(2, "--experts: expected at least 1 but was -1", prose, "--experts", -1);
         wrong(2, "--devices: expected numbers of at least 1 but was [2, 0]", prose, "--devices", "2,0");
+        wrong(2, "--devices: expected numbers of at most 65536 but was [65537]", prose, "--devices", 65537);
+        wrong(1, "nosuch: expected a file but found none", "nosuch");
+        wrong(
+                1,
+                ": the loss z-loss: expected a finite number but was Infinity",
+                logits,
+                "--top-k",
+                2,
+                "--z-coefficient",
+                1e308);
         wrong(2, "--cache", prose, "--cache", "x");
         wrong(2, "--layer: expected --token beside it but was alone", prose, "--layer", 1);
         wrong(2, "--token: expected 0..36 (tokens of ", prose, "--token", 37);
