@@ -127,7 +127,7 @@ final class RoutingBiasedPresetTest {
         assertThat(outcome.status()).isEqualTo(1);
         assertThat(outcome.err())
                 .isEqualTo("moe: " + file
-                        + ": router_logits: expected a finite z-loss but was Infinity; the logits are too large"
+                        + ": router_logits: expected a finite z-loss but was Infinity; logits or coefficient are too large"
                         + System.lineSeparator());
     }
 }

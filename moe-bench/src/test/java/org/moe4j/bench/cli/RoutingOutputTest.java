@@ -209,7 +209,7 @@ final class RoutingOutputTest {
         wrong(1, "nosuch: expected a file but found none", "nosuch");
         wrong(
                 1,
-                ": the loss z-loss: expected a finite number but was Infinity",
+                ": router_logits: expected a finite z-loss but was Infinity",
                 logits,
                 "--top-k",
                 2,
