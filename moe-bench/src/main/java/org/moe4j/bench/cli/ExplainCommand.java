@@ -15,6 +15,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /** {@code moe explain}: one token through one MoE layer of a checkpoint, piece by piece. */
@@ -62,17 +63,7 @@ final class ExplainCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         given.check(spec);
-        OptionalInt kept = keep == null ? OptionalInt.empty() : OptionalInt.of(keep);
-        Explanation.Outcome outcome = new Explanation(
-                        given.checkpoint(),
-                        given.layer(),
-                        given.input(),
-                        token,
-                        given.backend(),
-                        given.type(),
-                        given.residual(),
-                        new LayerChanges(without, kept, topK, withoutShared))
-                .run();
+        Explanation.Outcome outcome = explained();
         PrintWriter err = spec.commandLine().getErr();
         outcome.unused().forEach(line -> err.println("moe: " + Moe.line(line)));
         err.flush();
@@ -86,5 +77,27 @@ final class ExplainCommand implements Callable<Integer> {
         }
         out.flush();
         return 0;
+    }
+
+    /** An option that does not fit the layer or the input is wrong usage. */
+    private Explanation.Outcome explained() throws IOException {
+        OptionalInt kept = keep == null ? OptionalInt.empty() : OptionalInt.of(keep);
+        Explanation explanation = new Explanation(
+                given.checkpoint(),
+                given.layer(),
+                given.input(),
+                token,
+                given.backend(),
+                given.type(),
+                given.residual(),
+                new LayerChanges(without, kept, topK, withoutShared));
+        try {
+            return explanation.run();
+        } catch (IllegalArgumentException e) {
+            if (String.valueOf(e.getMessage()).startsWith("--")) {
+                throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+            }
+            throw e;
+        }
     }
 }

@@ -190,8 +190,12 @@ final class LoadPart {
                 .filter(of -> of.passage().synthetic().isPresent())
                 .count();
         String label = made == 0 ? "" : made == count ? "SYNTHETIC. " : "SYNTHETIC: " + made + " of ";
-        return label + count + (count == 1 ? " passage, " : " passages, ")
-                + measures.layers().size() + " layers, " + measures.experts() + " experts"
+        return label + count(count, "passage") + ", " + count(measures.layers().size(), "layer") + ", "
+                + count(measures.experts(), "expert")
                 + (count > MOST_PASSAGES ? "; the first " + MOST_PASSAGES + " passages are drawn" : "");
+    }
+
+    private static String count(int number, String what) {
+        return number + " " + what + (number == 1 ? "" : "s");
     }
 }

@@ -68,7 +68,11 @@ public record Explanation(
             int width = ExpertShape.tokenWidth(model.preset());
             try (Progress progress = Progress.start("layer " + layer, routed.count() + STEPS);
                     LayerInput given = LayerInput.read(input, width, backend, type)) {
-                Require.inRange("--token", token, 0, given.tokens().rows() - 1, "tokens of " + input);
+                int rows = given.tokens().rows();
+                if (rows == 0) {
+                    throw Require.expected(input.toString(), "at least 1 token in hidden_states", 0);
+                }
+                Require.inRange("--token", token, 0, rows - 1, "tokens of " + input);
                 progress.step();
                 try (MoeBlock block = residual
                         ? model.block(layer, backend, progress::step)

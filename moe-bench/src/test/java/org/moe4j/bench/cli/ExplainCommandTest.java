@@ -178,29 +178,35 @@ final class ExplainCommandTest {
     }
 
     @Test
-    void wrongNumbersAreOneLine() throws IOException {
+    void wrongOptionsAreWrongUsage() throws IOException {
         RunFixture fixture = RunFixture.named("olmoe");
         Map<String, Numbers> input = input(fixture);
         int experts = fixture.facts().get("experts").asInt();
         int tokens = fixture.facts().get("tokens").asInt();
 
-        fails(explain(fixture, input, "--token", "" + tokens), "--token: expected 0.." + (tokens - 1));
-        fails(explain(fixture, input, "--token", "-1"), "but was -1");
-        fails(explain(fixture, input, "--without", "0," + experts), "--without: expected 0.." + (experts - 1));
-        fails(explain(fixture, input, "--keep", "0"), "--keep: expected 1.." + experts);
-        fails(explain(fixture, input, "--top-k", "" + (experts + 1)), "--top-k: expected 1.." + experts);
-        fails(explain(fixture, input, "--without-shared"), "--without-shared: expected a layer with a shared expert");
+        wrong(explain(fixture, input, "--token", "" + tokens), "--token: expected 0.." + (tokens - 1));
+        wrong(explain(fixture, input, "--token", "-1"), "but was -1");
+        wrong(explain(fixture, input, "--without", "0," + experts), "--without: expected 0.." + (experts - 1));
+        wrong(explain(fixture, input, "--keep", "0"), "--keep: expected 1.." + experts);
+        wrong(explain(fixture, input, "--top-k", "" + (experts + 1)), "--top-k: expected 1.." + experts);
+        wrong(explain(fixture, input, "--without-shared"), "--without-shared: expected a layer with a shared expert");
         fails(
                 explain(
                         fixture,
                         Map.of(
                                 "hidden_states",
                                 fixture.expected("hidden_states").rows(0, 0))),
-                "--token: expected");
+                "expected at least 1 token in hidden_states but was 0");
         assertThat(explain(fixture, input, "--backend", "none").status()).isEqualTo(2);
         assertThat(RunFixture.moe(List.of("explain", "", "--layer", "0", "--input", "x"))
                         .status())
                 .isEqualTo(2);
+    }
+
+    private static void wrong(Outcome outcome, String line) {
+        assertThat(outcome.status()).isEqualTo(2);
+        assertThat(outcome.err()).startsWith("moe: ").contains(line).hasLineCount(2); // and a hint
+        assertThat(outcome.out()).isEmpty();
     }
 
     private static void fails(Outcome outcome, String line) {

@@ -27,6 +27,12 @@ public enum ElementType {
     I8(1),
     /** Unsigned. */
     U8(1),
+    /** Unsigned. */
+    U16(2),
+    /** Unsigned. */
+    U32(4),
+    /** Unsigned. */
+    U64(8),
     /** One byte, 0 or 1. */
     BOOL(1);
 

@@ -35,6 +35,13 @@ final class Elements {
                     into[at + i] = stored.get(i); // at once, as a double between would round twice
                 }
             }
+            case U64 -> {
+                LongBuffer stored = bytes.asLongBuffer();
+                for (int i = 0; i < count; i++) {
+                    long number = stored.get(i);
+                    into[at + i] = number < 0 ? 2f * halved(number) : number;
+                }
+            }
             default -> {
                 int size = type.bytes();
                 int from = bytes.position();
@@ -114,8 +121,19 @@ final class Elements {
             case I16 -> bytes.getShort(at);
             case I8 -> bytes.get(at);
             case U8 -> Byte.toUnsignedInt(bytes.get(at));
+            case U16 -> Short.toUnsignedInt(bytes.getShort(at));
+            case U32 -> Integer.toUnsignedLong(bytes.getInt(at));
+            case U64 -> {
+                long number = bytes.getLong(at);
+                yield number < 0 ? 2d * halved(number) : number;
+            }
             case BOOL -> bytes.get(at) == 0 ? 0 : 1;
             case F32, F16, BF16, F8_E4M3, F8_E5M2 -> throw new IllegalStateException(type.name());
         };
+    }
+
+    /** Half of an unsigned number that is too large for a signed one, rounded to odd, so that its rounding is that of the whole. */
+    private static long halved(long number) {
+        return (number >>> 1) | (number & 1);
     }
 }

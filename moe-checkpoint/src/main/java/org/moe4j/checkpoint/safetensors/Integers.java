@@ -15,11 +15,27 @@ final class Integers {
     static void read(ElementType type, ByteBuffer bytes, int[] into, int at, int count) {
         switch (type) {
             case I64 -> readLongs(bytes.asLongBuffer(), into, at, count);
+            case U64 -> {
+                readLongs(bytes.asLongBuffer(), into, at, count);
+                beyond(into, at, count);
+            }
             case I32 -> bytes.asIntBuffer().get(into, at, count);
-            case I16 -> readShorts(bytes.asShortBuffer(), into, at, count);
+            case U32 -> {
+                bytes.asIntBuffer().get(into, at, count);
+                beyond(into, at, count);
+            }
+            case I16 -> readShorts(-1, bytes.asShortBuffer(), into, at, count);
+            case U16 -> readShorts(0xffff, bytes.asShortBuffer(), into, at, count);
             case I8 -> readBytes(-1, bytes.slice(), into, at, count);
             case U8, BOOL -> readBytes(0xff, bytes.slice(), into, at, count);
             default -> throw Require.expected("type", "a type of whole numbers", type);
+        }
+    }
+
+    /** Unsigned numbers that a signed one reads as negative are too large for {@code int}. */
+    private static void beyond(int[] numbers, int at, int count) {
+        for (int i = at; i < at + count; i++) {
+            numbers[i] = numbers[i] < 0 ? Integer.MAX_VALUE : numbers[i];
         }
     }
 
@@ -34,13 +50,13 @@ final class Integers {
         }
     }
 
-    private static void readShorts(ShortBuffer stored, int[] into, int at, int count) {
+    private static void readShorts(int bits, ShortBuffer stored, int[] into, int at, int count) {
         short[] piece = new short[Math.min(PIECE, count)];
         for (int done = 0; done < count; done += piece.length) {
             int part = Math.min(piece.length, count - done);
             stored.get(piece, 0, part);
             for (int i = 0; i < part; i++) {
-                into[at + done + i] = piece[i];
+                into[at + done + i] = piece[i] & bits;
             }
         }
     }

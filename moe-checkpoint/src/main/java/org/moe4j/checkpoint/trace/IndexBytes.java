@@ -21,8 +21,8 @@ record IndexBytes(String layer, RoutingSource source, ElementType type) implemen
 
     /** How many experts a type has numbers for. */
     static int largest(ElementType type) {
-        if (!TraceFormat.INTEGERS.contains(type)) {
-            throw Require.expected("type", "one of " + TraceFormat.INTEGERS, type);
+        if (!TraceFormat.WRITTEN.contains(type)) {
+            throw Require.expected("type", "one of " + TraceFormat.WRITTEN, type);
         }
         int bits = Byte.SIZE * type.bytes() - (type == ElementType.U8 ? 0 : 1);
         return bits >= TYPES_LARGEST_BITS ? Integer.MAX_VALUE : 1 << bits;

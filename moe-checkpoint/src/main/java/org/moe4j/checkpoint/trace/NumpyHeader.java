@@ -23,16 +23,19 @@ final class NumpyHeader {
     private static final Pattern ENTRY = Pattern.compile("\\s*+(?:'(\\w++)'|\"(\\w++)\")\\s*+:\\s*+"
             + "('[^']*+'|\"[^\"]*+\"|True|False|\\([0-9,\\s]*+\\)|\\[.*+)\\s*+(,?)\\s*+");
     private static final Pattern SIZE = Pattern.compile("\\s*+([0-9]{1,18})\\s*+");
-    private static final Map<String, ElementType> TYPES = Map.of(
-            "<f8", ElementType.F64,
-            "<f4", ElementType.F32,
-            "<f2", ElementType.F16,
-            "<i8", ElementType.I64,
-            "<i4", ElementType.I32,
-            "<i2", ElementType.I16,
-            "|i1", ElementType.I8,
-            "|u1", ElementType.U8,
-            "|b1", ElementType.BOOL);
+    private static final Map<String, ElementType> TYPES = Map.ofEntries(
+            Map.entry("<f8", ElementType.F64),
+            Map.entry("<f4", ElementType.F32),
+            Map.entry("<f2", ElementType.F16),
+            Map.entry("<i8", ElementType.I64),
+            Map.entry("<i4", ElementType.I32),
+            Map.entry("<i2", ElementType.I16),
+            Map.entry("|i1", ElementType.I8),
+            Map.entry("|u1", ElementType.U8),
+            Map.entry("<u2", ElementType.U16),
+            Map.entry("<u4", ElementType.U32),
+            Map.entry("<u8", ElementType.U64),
+            Map.entry("|b1", ElementType.BOOL));
 
     private final Path file;
     private final Map<String, String> entries = new HashMap<>();

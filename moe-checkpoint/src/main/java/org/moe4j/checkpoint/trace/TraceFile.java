@@ -23,7 +23,7 @@ import org.moe4j.router.analysis.RoutingSource;
  *
  * <p>Safetensors: {@code topk_index.<layer>} [T, K] of whole numbers, beside it {@code topk_weight.<layer>} [T, K] where it was
  * recorded, and {@code router_logits.<layer>} [T, E]; without {@code .<layer>}, as {@code moe run} writes, in a file of one layer,
- * which is called 0. Other tensors do not matter. NumPy: an array [T, K] of indices or [T, E] of logits, or [layers, T, …] of
+ * which is called 0. Other tensors of types that the library reads do not matter. NumPy: an array [T, K] of indices or [T, E] of logits, or [layers, T, …] of
  * either; floating-point numbers are logits, whole numbers are indices. All layers agree in T, those with logits in E, those with
  * indices in K.
  *

@@ -24,8 +24,12 @@ final class TraceFormat {
 
     static final Set<ElementType> FLOATS =
             EnumSet.of(ElementType.F64, ElementType.F32, ElementType.F16, ElementType.BF16);
-    static final Set<ElementType> INTEGERS =
+    /** What indices are written as. */
+    static final Set<ElementType> WRITTEN =
             EnumSet.of(ElementType.I64, ElementType.I32, ElementType.I16, ElementType.I8, ElementType.U8);
+
+    /** What indices and marks may be stored as. */
+    static final Set<ElementType> INTEGERS = EnumSet.range(ElementType.I64, ElementType.U64);
 
     /** Far more than any model has; against files that are made to exhaust memory. */
     static final int MOST_EXPERTS = 1 << 16;

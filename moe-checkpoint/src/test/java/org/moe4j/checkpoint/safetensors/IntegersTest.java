@@ -3,6 +3,7 @@ package org.moe4j.checkpoint.safetensors;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Random;
@@ -15,7 +16,7 @@ class IntegersTest {
     private static final int COUNT = 10_000; // more than two pieces, and no multiple of one
 
     @ParameterizedTest
-    @EnumSource(names = {"I64", "I32", "I16", "I8", "U8", "BOOL"})
+    @EnumSource(names = {"I64", "I32", "I16", "I8", "U8", "U16", "U32", "U64", "BOOL"})
     void everyNumberIsWhatItsBytesSay(ElementType type) {
         byte[] stored = new byte[1 + COUNT * type.bytes()];
         new Random(7).nextBytes(stored);
@@ -33,14 +34,36 @@ class IntegersTest {
 
     /** The sum of the bytes by their places, the last of which counts negative where there is a sign. */
     private static int defined(ElementType type, byte[] stored, int at) {
-        long value = 0;
-        for (int i = 0; i < type.bytes(); i++) {
-            boolean sign = i == type.bytes() - 1 && type != ElementType.U8 && type != ElementType.BOOL;
-            value += (long) (sign ? stored[at + i] : stored[at + i] & 0xff) << (8 * i);
+        BigInteger value = number(type, stored, at);
+        return value.min(BigInteger.valueOf(Integer.MAX_VALUE))
+                .max(BigInteger.valueOf(Integer.MIN_VALUE))
+                .intValueExact();
+    }
+
+    private static BigInteger number(ElementType type, byte[] stored, int at) {
+        byte[] bigEndian = new byte[type.bytes()];
+        for (int i = 0; i < bigEndian.length; i++) {
+            bigEndian[i] = stored[at + bigEndian.length - 1 - i];
         }
-        return value > Integer.MAX_VALUE
-                ? Integer.MAX_VALUE
-                : value < Integer.MIN_VALUE ? Integer.MIN_VALUE : (int) value;
+        return type.name().startsWith("I") ? new BigInteger(bigEndian) : new BigInteger(1, bigEndian);
+    }
+
+    /** The nearest of all numbers of the type, ties to even, as of {@code BigInteger}. */
+    @ParameterizedTest
+    @EnumSource(names = {"I64", "I32", "I16", "I8", "U8", "U16", "U32", "U64"})
+    void numbersAreRoundedOnce(ElementType type) {
+        byte[] stored = new byte[COUNT * type.bytes()];
+        new Random(8).nextBytes(stored);
+        double[] wide = new double[COUNT];
+        float[] narrow = new float[COUNT];
+        ByteBuffer bytes = ByteBuffer.wrap(stored).order(ByteOrder.LITTLE_ENDIAN);
+        Elements.read(type, bytes.duplicate().order(ByteOrder.LITTLE_ENDIAN), wide, 0, COUNT);
+        assertThat(Elements.read(type, bytes, narrow, 0, COUNT)).isTrue();
+        for (int i = 0; i < COUNT; i++) {
+            BigInteger number = number(type, stored, i * type.bytes());
+            assertThat(wide[i]).isEqualTo(number.doubleValue());
+            assertThat(narrow[i]).isEqualTo(number.floatValue());
+        }
     }
 
     @Test

@@ -41,7 +41,7 @@ class SafetensorsFileTest {
     /** Numbers of every type whose values are known, unaligned because a byte stands before them. */
     @Test
     void numbersOfEveryTypeAreRead() throws IOException {
-        ByteBuffer data = ByteBuffer.allocate(1 + 16 + 8 + 4 + 4 + 2 + 2 + 16 + 8 + 4 + 2 + 2 + 2)
+        ByteBuffer data = ByteBuffer.allocate(1 + 16 + 8 + 4 + 4 + 2 + 2 + 16 + 8 + 4 + 2 + 2 + 4 + 8 + 16 + 2)
                 .order(ByteOrder.LITTLE_ENDIAN);
         data.put((byte) 7);
         data.putDouble(Math.PI).putDouble(-0.0);
@@ -55,6 +55,9 @@ class SafetensorsFileTest {
         data.putShort((short) -4).putShort((short) 5);
         data.put((byte) -6).put((byte) 7);
         data.put((byte) -6).put((byte) 7);
+        data.putShort((short) -4).putShort((short) 5);
+        data.putInt(-3).putInt(6);
+        data.putLong(-1).putLong(7);
         data.put((byte) 0).put((byte) 1);
         StringBuilder header = new StringBuilder("{" + entry("first", "U8", "1", 0, 1));
         long at = 1;
@@ -74,6 +77,9 @@ class SafetensorsFileTest {
             assertRead(file, ElementType.I16, -4, 5);
             assertRead(file, ElementType.I8, -6, 7);
             assertRead(file, ElementType.U8, 250, 7);
+            assertRead(file, ElementType.U16, 65532, 5);
+            assertRead(file, ElementType.U32, 4294967293.0, 6);
+            assertRead(file, ElementType.U64, 0x1p64, 7);
             assertRead(file, ElementType.BOOL, 0, 1);
         }
     }

@@ -106,9 +106,9 @@ final class Arrays2D {
                 case F32 -> bytes.putFloat((float) value);
                 case F16 -> bytes.putShort(half(value));
                 case BF16 -> bytes.putShort((short) (Float.floatToRawIntBits((float) value) >>> 16));
-                case I64 -> bytes.putLong((long) value);
-                case I32 -> bytes.putInt((int) value);
-                case I16 -> bytes.putShort((short) value);
+                case I64, U64 -> bytes.putLong((long) value);
+                case I32, U32 -> bytes.putInt((int) value);
+                case I16, U16 -> bytes.putShort((short) value);
                 default -> bytes.put((byte) (int) value);
             }
         }

@@ -82,7 +82,7 @@ class TraceFileErrorsTest {
             assertNoTrace(
                     new Arrays2D().with("topk_index.0", F32, "1,1", 0),
                     FOUR,
-                    "topk_index.0: expected one of the types [I64, I32, I16, I8, U8] but was F32");
+                    "topk_index.0: expected one of the types [I64, I32, I16, I8, U8, U16, U32, U64] but was F32");
             assertNoTrace(
                     new Arrays2D().with("router_logits.0", U8, "1,1", 0),
                     FOUR,
@@ -310,7 +310,7 @@ class TraceFileErrorsTest {
             Arrays2D.numpy(mask, BOOL, "2,", 0, 2);
             assertNoMask(mask, "array: expected marks 0 or 1 but was 2 for token 1");
             Arrays2D.numpy(mask, F32, "2,", 0, 1);
-            assertNoMask(mask, "array: expected BOOL or one of [I64, I32, I16, I8, U8] but was F32");
+            assertNoMask(mask, "array: expected BOOL or one of [I64, I32, I16, I8, U8, U16, U32, U64] but was F32");
         }
 
         @Test

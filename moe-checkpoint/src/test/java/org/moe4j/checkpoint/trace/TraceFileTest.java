@@ -65,7 +65,7 @@ class TraceFileTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"I64", "I32", "I16", "I8", "U8"})
+    @EnumSource(names = {"I64", "I32", "I16", "I8", "U8", "U16", "U32", "U64"})
     void indicesOfEveryTypeAreTheExperts(ElementType type) throws IOException {
         double[] first = Arrays2D.experts(1, TOKENS, TOP_K, EXPERTS);
         double[] second = Arrays2D.experts(2, TOKENS, TOP_K, EXPERTS);
