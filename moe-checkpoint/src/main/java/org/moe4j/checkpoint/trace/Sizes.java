@@ -91,12 +91,7 @@ record Sizes(int experts, int topK, Optional<RouterConfig> config) {
             Map<String, String> metadata,
             TraceOptions options)
             throws IOException {
-        Optional<Integer> known = Optional.empty();
-        if (!logits.isEmpty()) {
-            known = Optional.of(logits.get(0).columns());
-        } else if (metadata.containsKey(TraceFormat.EXPERTS_KEY)) {
-            known = Optional.of(number(file, metadata.getOrDefault(TraceFormat.EXPERTS_KEY, "")));
-        }
+        Optional<Integer> known = known(file, logits, metadata);
         if (known.isPresent() && options.experts().isPresent()) {
             Require.count("experts", options.experts().getAsInt(), known.get(), "as in " + file);
         }
@@ -127,6 +122,27 @@ record Sizes(int experts, int topK, Optional<RouterConfig> config) {
                     experts);
         }
         return experts;
+    }
+
+    /** What the file says, once or twice. */
+    private static Optional<Integer> known(Path file, List<StoredRows> logits, Map<String, String> metadata)
+            throws IOException {
+        Optional<Integer> said = Optional.empty();
+        if (metadata.containsKey(TraceFormat.EXPERTS_KEY)) {
+            said = Optional.of(number(file, metadata.getOrDefault(TraceFormat.EXPERTS_KEY, "")));
+        }
+        if (logits.isEmpty()) {
+            return said;
+        }
+        int columns = logits.get(0).columns();
+        if (said.isPresent() && said.get() != columns) {
+            throw TraceFormat.wrong(
+                    file,
+                    "metadata " + TraceFormat.EXPERTS_KEY,
+                    columns + " (columns of " + logits.get(0).name() + ")",
+                    said.get());
+        }
+        return Optional.of(columns);
     }
 
     private static int number(Path file, String text) throws IOException {

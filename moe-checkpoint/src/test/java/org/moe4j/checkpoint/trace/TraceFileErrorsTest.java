@@ -170,6 +170,10 @@ class TraceFileErrorsTest {
                     new Arrays2D().with("router_logits.0", F32, "1,2", 0, 1).with("topk_index.0", U8, "1,3", 0, 1, 2),
                     TraceOptions.none(),
                     "router_logits.0: expected at least 3 experts (columns of topk_index.0) but was 2");
+            assertNoTrace(
+                    new Arrays2D().withMetadata("moe4j.experts", "8").with("router_logits.0", F32, "1,2", 0, 1),
+                    TraceOptions.none().withTopK(1),
+                    "metadata moe4j.experts: expected 2 (columns of router_logits.0) but was 8");
         }
 
         @Test

@@ -18,7 +18,18 @@ public final class ExpertLoad {
     private ExpertLoad(long[] counts, long tokens) {
         this.counts = counts;
         this.tokens = tokens;
-        assignments = Arrays.stream(counts).sum();
+        assignments = sum(counts);
+    }
+
+    private static long sum(long[] counts) {
+        long sum = 0;
+        for (long count : counts) {
+            if (Long.MAX_VALUE - sum < count) {
+                throw Require.expected("counts", "a sum below 2^63", sum + " + " + count);
+            }
+            sum += count;
+        }
+        return sum;
     }
 
     /**

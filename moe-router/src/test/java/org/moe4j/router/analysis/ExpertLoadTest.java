@@ -127,6 +127,8 @@ final class ExpertLoadTest {
         assertThatThrownBy(() -> ExpertLoad.of(new long[] {4}, 3))
                 .hasMessage("counts: expected 0..3 (tokens) but was 4");
         assertThatThrownBy(() -> ExpertLoad.of(new long[] {-1}, 3)).hasMessageContaining("but was -1");
+        assertThatThrownBy(() -> ExpertLoad.of(new long[] {Long.MAX_VALUE, 1}, Long.MAX_VALUE))
+                .hasMessage("counts: expected a sum below 2^63 but was 9223372036854775807 + 1");
         assertThatThrownBy(() -> new ExpertLoad.Counter(2).add(ChosenExperts.of(3, 1, 1, new int[] {2})))
                 .hasMessageStartingWith("block: expected 2 experts");
     }
