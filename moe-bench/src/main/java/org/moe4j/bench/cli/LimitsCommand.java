@@ -15,8 +15,6 @@ import org.moe4j.bench.limits.LimitsPage;
 import org.moe4j.bench.limits.LimitsPicture;
 import org.moe4j.bench.limits.LimitsResult;
 import org.moe4j.bench.limits.LimitsRun;
-import org.moe4j.bench.support.FigureFiles;
-import org.moe4j.bench.support.LineFigure;
 import org.moe4j.bench.support.OutputFolder;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -81,14 +79,12 @@ final class LimitsCommand implements Callable<Integer> {
     }
 
     private static List<Path> write(OutputFolder folder, LimitsResult result) throws IOException {
-        LineFigure picture = LimitsPicture.of(result);
-        String drawing = FigureFiles.svg(picture);
-        byte[] image = FigureFiles.png(picture);
-        return List.of(
-                folder.write(NAME + ".csv", LimitsPage.csv(result).csv()),
-                folder.write(NAME + ".md", LimitsPage.markdown(result, NAME + ".svg")),
-                folder.write(NAME + ".svg", drawing),
-                folder.write(NAME + ".png", image));
+        return ResultFiles.write(
+                folder,
+                NAME,
+                LimitsPage.csv(result),
+                LimitsPage.markdown(result, NAME + ".svg"),
+                LimitsPicture.of(result));
     }
 
     private static String json(LimitsResult result, List<Path> files) throws IOException {

@@ -21,7 +21,6 @@ import org.moe4j.bench.peers.PeersPage;
 import org.moe4j.bench.peers.PeersPicture;
 import org.moe4j.bench.peers.PeersResult;
 import org.moe4j.bench.peers.PeersRun;
-import org.moe4j.bench.support.FigureFiles;
 import org.moe4j.bench.support.OutputFolder;
 import org.moe4j.bench.support.Progress;
 import picocli.CommandLine.Command;
@@ -98,7 +97,7 @@ final class PeersCommand implements Callable<Integer> {
     @Override
     public Integer call() throws Exception {
         bench.requireNothingBefore(spec);
-        LayerSize layer = layer();
+        LayerSize layer = layer(spec, size);
         if (threads < 1) {
             throw new ParameterException(spec.commandLine(), "--threads: expected at least 1 but was " + threads);
         }
@@ -123,7 +122,8 @@ final class PeersCommand implements Callable<Integer> {
         return 0;
     }
 
-    private LayerSize layer() {
+    /** Reads the option {@code --preset}. */
+    static LayerSize layer(CommandSpec spec, String size) {
         try {
             return LayerSize.parse(size);
         } catch (IllegalArgumentException | NoSuchElementException e) {
@@ -159,13 +159,12 @@ final class PeersCommand implements Callable<Integer> {
     }
 
     private static List<Path> write(OutputFolder folder, PeersResult result) throws IOException {
-        String drawing = FigureFiles.svg(PeersPicture.of(result));
-        byte[] image = FigureFiles.png(PeersPicture.of(result));
-        return List.of(
-                folder.write(NAME + ".csv", PeersPage.csv(result).csv()),
-                folder.write(NAME + ".md", PeersPage.markdown(result, NAME + ".svg")),
-                folder.write(NAME + ".svg", drawing),
-                folder.write(NAME + ".png", image));
+        return ResultFiles.write(
+                folder,
+                NAME,
+                PeersPage.csv(result),
+                PeersPage.markdown(result, NAME + ".svg"),
+                PeersPicture.of(result));
     }
 
     private void print(PeersResult result, List<Path> files) throws IOException {

@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.bench.support.Figure;
-import org.moe4j.bench.support.FigureFiles;
 import org.moe4j.bench.support.OutputFolder;
 import org.moe4j.bench.support.Table;
 import picocli.CommandLine.Model.CommandSpec;
@@ -74,7 +73,7 @@ final class StudyOutput {
 
     /** Writes {@code name.csv}, {@code .md}, {@code .svg} and {@code .png}, prints the facts, and fails on a shortfall. */
     int report(OutputFolder folder, String name, Report report) throws IOException {
-        List<Path> files = write(folder, name, report);
+        List<Path> files = ResultFiles.write(folder, name, report.csv(), report.page(), report.picture());
         PrintWriter writer = spec.commandLine().getOut();
         if (json) {
             writer.println(json(name, report, files));
@@ -100,18 +99,6 @@ final class StudyOutput {
         ArrayNode written = root.putArray("files");
         files.forEach(file -> written.add(file.toString()));
         return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).writeValueAsString(root);
-    }
-
-    private static List<Path> write(OutputFolder folder, String name, Report report) throws IOException {
-        // all made before the first is written, so that an interruption hardly ever leaves new files beside old ones
-        String csv = report.csv().csv();
-        String drawing = FigureFiles.svg(report.picture());
-        byte[] image = FigureFiles.png(report.picture());
-        return List.of(
-                folder.write(name + ".csv", csv),
-                folder.write(name + ".md", report.page()),
-                folder.write(name + ".svg", drawing),
-                folder.write(name + ".png", image));
     }
 
     /** Becomes an exit status of 1 and one line. */

@@ -9,12 +9,10 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.NoSuchElementException;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.moe4j.bench.limits.LayerKind;
 import org.moe4j.bench.peers.LayerSize;
-import org.moe4j.bench.support.FigureFiles;
 import org.moe4j.bench.support.OutputFolder;
 import org.moe4j.bench.sweep.TopKSweep;
 import org.moe4j.bench.sweep.TopKSweepPage;
@@ -104,13 +102,7 @@ final class TopKSweepCommand implements Callable<Integer> {
     }
 
     private TopKSweep sweep() {
-        LayerSize layer;
-        try {
-            layer = LayerSize.parse(size);
-        } catch (IllegalArgumentException | NoSuchElementException e) {
-            String expected = String.valueOf(e.getMessage()).replaceFirst("^\\w+: ", ""); // what it calls the option
-            throw new ParameterException(spec.commandLine(), "--preset: " + expected, e);
-        }
+        LayerSize layer = PeersCommand.layer(spec, size);
         try {
             List<Integer> wanted = topKs.isEmpty() ? TopKSweep.allPowers(layer) : topKs;
             return new TopKSweep(LayerKind.named(backend), layer, tokens, wanted, quick);
@@ -120,13 +112,12 @@ final class TopKSweepCommand implements Callable<Integer> {
     }
 
     private static List<Path> write(OutputFolder folder, TopKSweepResult result) throws IOException {
-        String drawing = FigureFiles.svg(TopKSweepPicture.of(result));
-        byte[] image = FigureFiles.png(TopKSweepPicture.of(result));
-        return List.of(
-                folder.write(NAME + ".csv", TopKSweepPage.csv(result).csv()),
-                folder.write(NAME + ".md", TopKSweepPage.markdown(result, NAME + ".svg")),
-                folder.write(NAME + ".svg", drawing),
-                folder.write(NAME + ".png", image));
+        return ResultFiles.write(
+                folder,
+                NAME,
+                TopKSweepPage.csv(result),
+                TopKSweepPage.markdown(result, NAME + ".svg"),
+                TopKSweepPicture.of(result));
     }
 
     private void print(TopKSweepResult result, List<Path> files) throws IOException {

@@ -1,15 +1,20 @@
 package org.moe4j.bench.routing;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongConsumer;
 import org.moe4j.checkpoint.trace.TraceFile;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.layer.RoutingContext;
+import org.moe4j.router.ExpertSelection;
+import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.analysis.BatchCollapse;
+import org.moe4j.router.analysis.ChosenExperts;
 import org.moe4j.router.analysis.CoActivation;
 import org.moe4j.router.analysis.LogitSource;
 import org.moe4j.router.analysis.PassageUsage;
@@ -22,7 +27,6 @@ import org.moe4j.router.analysis.cache.LruSimulation;
 import org.moe4j.router.analysis.cache.SimulatedHits;
 import org.moe4j.router.analysis.device.DevicePlacement;
 import org.moe4j.router.analysis.device.DeviceSpread;
-import org.moe4j.router.loss.RoutedTokens;
 import org.moe4j.router.loss.RouterLoss;
 import org.moe4j.router.loss.RouterLosses;
 import org.moe4j.router.loss.ZLoss;
@@ -163,16 +167,22 @@ public final class RoutingRun {
                 int count = (int) Math.min(RoutingSource.BLOCK, trace.tokens() - from);
                 room = room.length == count * trace.experts() ? room : new double[count * trace.experts()];
                 layers.get(layer).read(from, count, room);
-                RoutedTokens scored = rule.routed(room, RoutingContext.plain());
-                long first = from;
-                running.add(
-                        layer,
-                        recorded.map(source -> RecordedTokens.of(source.block(first, count), scored))
-                                .orElse(scored));
+                RouterConfig routed =
+                        recorded.isEmpty() ? rule : replay(rule, recorded.get().block(from, count));
+                running.add(layer, routed.routed(room, RoutingContext.plain()));
                 progress.accept(count);
             }
         }
         return running.values();
+    }
+
+    /** The rule's scores for recorded experts. Losses read no weights, so that none are made. */
+    private static RouterConfig replay(RouterConfig rule, ChosenExperts recorded) {
+        int[] experts = new int[recorded.slots()];
+        Arrays.setAll(experts, recorded::expert);
+        Routing routing = Routing.of(recorded.experts(), recorded.topK(), experts, new double[experts.length]);
+        return rule.withRenormalization(new Renormalization.None())
+                .withSelection(new ExpertSelection.Recorded(routing));
     }
 
     /** As many tokens of each passage as an N-th of the shortest has. */

@@ -91,10 +91,8 @@ public record Explanation(
             throw Require.expected("layer", "one with a top-k router", moe.router());
         }
         try (Unfinished made = new Unfinished()) { // closes what was made in any case
-            Matrix tokens = made.add(block.before()
-                    .filter(norm -> residual)
-                    .map(norm -> norm.apply(given.tokens()))
-                    .orElseGet(given.tokens()::share));
+            Matrix tokens = made.add(
+                    block.before().map(norm -> norm.apply(given.tokens())).orElseGet(given.tokens()::share));
             LayerPieces pieces = LayerPieces.of(moe, router, tokens, token);
             return new Report(
                     "Token " + token + " in layer " + layer + " of " + checkpoint,

@@ -1,5 +1,6 @@
 package org.moe4j.bench.run;
 
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -58,9 +59,24 @@ public record LayerChanges(List<Integer> without, OptionalInt keep, List<Integer
     }
 
     Part part(MoeLayer layer, Matrix tokens) {
-        List<List<Cell>> rows = interventions(layer, tokens).entrySet().stream()
-                .map(entry -> row(entry.getKey(), entry.getValue().change(layer, tokens)))
-                .toList();
+        Map<String, LayerIntervention> wanted = interventions(layer, tokens);
+        return part(wanted.isEmpty() ? List.of() : rows(wanted, layer, tokens));
+    }
+
+    /** What each change does; the output that all are compared with is made once. */
+    private static List<List<Cell>> rows(Map<String, LayerIntervention> wanted, MoeLayer layer, Matrix tokens) {
+        List<List<Cell>> rows = new ArrayList<>();
+        try (Matrix before = layer.apply(tokens)) {
+            wanted.forEach((name, change) -> {
+                try (Matrix after = change.apply(layer, tokens)) {
+                    rows.add(row(name, OutputChange.between(before, after)));
+                }
+            });
+        }
+        return rows;
+    }
+
+    private static Part part(List<List<Cell>> rows) {
         return new Part(
                 "changes",
                 "One thing changed",
