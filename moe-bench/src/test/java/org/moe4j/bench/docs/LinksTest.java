@@ -11,7 +11,6 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** A link of one page to another, or to a heading, leads somewhere. */
@@ -48,10 +47,7 @@ final class LinksTest {
 
     @Test
     void linksLeadSomewhere() throws IOException {
-        List<Path> pages = new ArrayList<>(List.of(ROOT.resolve("README.md")));
-        try (Stream<Path> all = Files.walk(ROOT.resolve("docs"))) {
-            all.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
-        }
+        List<Path> pages = DocumentedText.pages();
         List<String> dead = new ArrayList<>();
         for (Path page : pages) {
             for (String link : LINK.matcher(text(page))
