@@ -100,7 +100,7 @@ public final class InheritedRows {
             return 1;
         }
         if (renormalization instanceof Renormalization.Norm norm && norm.p() != 1) {
-            return Math.pow(copies, -1 / norm.p());
+            return StrictMath.pow(copies, -1 / norm.p());
         }
         if (renormalization instanceof Renormalization.Sum sum && sum.epsilon() > 0) {
             requireEpsilon(sum, shared);

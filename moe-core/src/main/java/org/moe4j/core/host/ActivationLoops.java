@@ -19,6 +19,7 @@ public final class ActivationLoops {
     private static final double TWICE_ROOT = 2 * Math.sqrt(2 / Math.PI);
     private static final double CUBIC = 0.044715;
     private static final double SATURATED = 40; // σ(2z) is exactly 0 or 1 beyond, and u³ must not overflow
+    private static final double FAR = 0x1p500; // σ is exactly 0 or 1 there; infinity times an exact 0 would be NaN
 
     /** The logistic function. */
     public interface Logistic {
@@ -57,13 +58,13 @@ public final class ActivationLoops {
         if (activation instanceof ClampedSwiGlu clamped) {
             cut(clamped, g, u, count);
             for (int i = 0; i < count; i++) {
-                u[i] = g[i] * s[i] * (u[i] + clamped.offset());
+                u[i] = above(g[i]) * s[i] * (u[i] + clamped.offset());
             }
             return;
         }
         logistic.run(g, s, count);
         for (int i = 0; i < count; i++) {
-            u[i] = g[i] * s[i] * u[i];
+            u[i] = above(g[i]) * s[i] * u[i];
         }
     }
 
@@ -94,8 +95,8 @@ public final class ActivationLoops {
         }
         logistic.run(g, s, count);
         for (int i = 0; i < count; i++) {
-            double gate = g[i];
-            g[i] = d[i] * u[i] * s[i] * (1 + gate * (1 - s[i]));
+            double gate = above(g[i]);
+            g[i] = d[i] * u[i] * s[i] * (1 + below(gate) * (1 - s[i]));
             u[i] = d[i] * gate * s[i];
         }
     }
@@ -108,8 +109,8 @@ public final class ActivationLoops {
         logistic.run(x, s, count);
         for (int i = 0; i < count; i++) {
             double up = Math.max(-limit, Math.min(limit, u[i])) + clamped.offset();
-            double dUp = d[i] * Math.min(g[i], limit) * s[i];
-            double dGate = d[i] * up * s[i] * (1 + x[i] * (1 - s[i]));
+            double dUp = d[i] * above(Math.min(g[i], limit)) * s[i];
+            double dGate = d[i] * up * s[i] * (1 + below(above(x[i])) * (1 - s[i]));
             g[i] = g[i] > limit ? d[i] * 0 : dGate; // NaN stays NaN
             u[i] = Math.abs(u[i]) > limit ? d[i] * 0 : dUp;
         }
@@ -131,12 +132,12 @@ public final class ActivationLoops {
             }
         } else if (activation instanceof GeluExact) {
             for (int i = 0; i < count; i++) {
-                u[i] *= NormalCdf.cdf(u[i]);
+                u[i] = above(u[i]) * NormalCdf.cdf(u[i]);
             }
         } else {
             logistic(activation, u, count);
             for (int i = 0; i < count; i++) {
-                u[i] *= s[i];
+                u[i] = above(u[i]) * s[i];
             }
         }
     }
@@ -152,6 +153,16 @@ public final class ActivationLoops {
             x[i] = TWICE_ROOT * (near + CUBIC * near * near * near);
         }
         logistic.run(x, s, count);
+    }
+
+    /** Not below −FAR, where σ makes every number a zero. */
+    private static double above(double x) {
+        return Math.max(-FAR, x);
+    }
+
+    /** Not above FAR, where 1 − σ makes every number a zero. */
+    private static double below(double x) {
+        return Math.min(FAR, x);
     }
 
     private static double near(double u) {
@@ -177,7 +188,7 @@ public final class ActivationLoops {
             }
         } else if (activation instanceof GeluExact) {
             for (int i = 0; i < count; i++) {
-                u[i] = d[i] * (NormalCdf.cdf(u[i]) + u[i] * NormalCdf.density(u[i]));
+                u[i] = d[i] * (NormalCdf.cdf(u[i]) + below(above(u[i])) * NormalCdf.density(u[i]));
             }
         } else if (activation instanceof GeluTanh) {
             logistic(activation, u, count);
@@ -189,7 +200,7 @@ public final class ActivationLoops {
         } else {
             logistic(activation, u, count);
             for (int i = 0; i < count; i++) {
-                u[i] = d[i] * (s[i] * (1 + u[i] * (1 - s[i])));
+                u[i] = d[i] * (s[i] * (1 + below(above(u[i])) * (1 - s[i])));
             }
         }
     }

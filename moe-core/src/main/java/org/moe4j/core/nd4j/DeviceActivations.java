@@ -8,6 +8,7 @@ import org.moe4j.core.backend.Activation.Relu;
 import org.moe4j.core.backend.Activation.ReluSquared;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
+import org.nd4j.linalg.api.buffer.DataType;
 import org.nd4j.linalg.api.ndarray.INDArray;
 import org.nd4j.linalg.api.ops.impl.transforms.strict.Erfc;
 import org.nd4j.linalg.factory.Nd4j;
@@ -59,10 +60,10 @@ final class DeviceActivations {
             INDArray gate = scope.temporary(atMost(g, clamped.limit()));
             INDArray up = scope.temporary(clip(u, clamped.limit())).addi(clamped.offset());
             return Transforms.sigmoid(gate.mul(clamped.alpha()), false)
-                    .muli(gate)
+                    .muli(above(gate))
                     .muli(up);
         }
-        return Transforms.sigmoid(g, true).muli(g).muli(u);
+        return Transforms.sigmoid(g, true).muli(above(g)).muli(u);
     }
 
     /** {@code d · dh/dg}. */
@@ -81,12 +82,12 @@ final class DeviceActivations {
         if (activation instanceof ClampedSwiGlu clamped) {
             INDArray gate = scope.temporary(atMost(g, clamped.limit()));
             INDArray dUp = Transforms.sigmoid(gate.mul(clamped.alpha()), false)
-                    .muli(gate)
+                    .muli(above(gate))
                     .muli(d);
             zeroWhere(dUp, u.gt(clamped.limit()));
             return zeroWhere(dUp, u.lt(-clamped.limit()));
         }
-        return Transforms.sigmoid(g, true).muli(g).muli(d);
+        return Transforms.sigmoid(g, true).muli(above(g)).muli(d);
     }
 
     private INDArray value(Activation.Plain activation, INDArray u) {
@@ -98,9 +99,9 @@ final class DeviceActivations {
             return positive.mul(positive);
         }
         if (activation instanceof GeluExact) {
-            return cdf(u).muli(u);
+            return cdf(u).muli(above(u));
         }
-        return logistic(activation, u).muli(u);
+        return logistic(activation, u).muli(above(u));
     }
 
     /** {@code d · dh/du}. */
@@ -113,7 +114,7 @@ final class DeviceActivations {
         }
         if (activation instanceof GeluExact) {
             INDArray density = scope.temporary(u.mul(u)).muli(-0.5);
-            Transforms.exp(density, false).muli(1 / Math.sqrt(2 * Math.PI)).muli(u);
+            Transforms.exp(density, false).muli(1 / Math.sqrt(2 * Math.PI)).muli(finite(u));
             return cdf(u).addi(density).muli(d);
         }
         if (activation instanceof GeluTanh) {
@@ -135,7 +136,7 @@ final class DeviceActivations {
      */
     private INDArray slope(INDArray x, double alpha) {
         INDArray s = scope.temporary(Transforms.sigmoid(x.mul(alpha), false));
-        return s.rsub(1).muli(s).muli(x).muli(alpha).addi(s);
+        return s.rsub(1).muli(s).muli(finite(x)).muli(alpha).addi(s);
     }
 
     /** σ(u), or for the tanh form σ(2z). */
@@ -152,6 +153,19 @@ final class DeviceActivations {
     private INDArray cdf(INDArray u) {
         INDArray turned = u.mul(-1 / Math.sqrt(2));
         return Nd4j.exec(new Erfc(turned, turned)).muli(0.5);
+    }
+
+    /** The numbers, minus infinity being the least finite one: times an exact 0 it would be NaN, not the limit. */
+    private INDArray above(INDArray x) {
+        return scope.temporary(atLeast(x, -largest(x)));
+    }
+
+    private INDArray finite(INDArray x) {
+        return scope.temporary(clip(x, largest(x)));
+    }
+
+    private static double largest(INDArray x) {
+        return x.dataType() == DataType.FLOAT ? Float.MAX_VALUE : Double.MAX_VALUE;
     }
 
     private static INDArray atMost(INDArray x, double limit) {

@@ -13,15 +13,16 @@ final class ReferenceActivations {
     private static final double ROOT = StrictMath.sqrt(2 / Math.PI);
     private static final double CUBIC = 0.044715;
     private static final double SATURATED = 40; // σ(2z) is exactly 0 or 1 beyond, and u³ must not overflow
+    private static final double FAR = 0x1p500; // σ is exactly 0 or 1 there; infinity times an exact 0 would be NaN
 
     private ReferenceActivations() {}
 
     static double value(Activation.Gated activation, double g, double u) {
         if (activation instanceof ClampedSwiGlu clamped) {
             double cut = Math.min(g, clamped.limit());
-            return cut * sigmoid(clamped.alpha() * cut) * (clip(u, clamped.limit()) + clamped.offset());
+            return above(cut) * sigmoid(clamped.alpha() * cut) * (clip(u, clamped.limit()) + clamped.offset());
         }
-        return g * sigmoid(g) * u;
+        return above(g) * sigmoid(g) * u;
     }
 
     /** {@code dh/dg}. */
@@ -31,19 +32,20 @@ final class ReferenceActivations {
                 return 0;
             }
             double s = sigmoid(clamped.alpha() * g);
-            return (clip(u, clamped.limit()) + clamped.offset()) * s * (1 + clamped.alpha() * g * (1 - s));
+            double within = clip(clamped.alpha() * g, FAR);
+            return (clip(u, clamped.limit()) + clamped.offset()) * s * (1 + within * (1 - s));
         }
         double s = sigmoid(g);
-        return u * s * (1 + g * (1 - s));
+        return u * s * (1 + clip(g, FAR) * (1 - s));
     }
 
     /** {@code dh/du}. */
     static double upSlope(Activation.Gated activation, double g, double u) {
         if (activation instanceof ClampedSwiGlu clamped) {
             double cut = Math.min(g, clamped.limit());
-            return Math.abs(u) > clamped.limit() ? 0 : cut * sigmoid(clamped.alpha() * cut);
+            return Math.abs(u) > clamped.limit() ? 0 : above(cut) * sigmoid(clamped.alpha() * cut);
         }
-        return g * sigmoid(g);
+        return above(g) * sigmoid(g);
     }
 
     static double value(Activation.Plain activation, double u) {
@@ -55,9 +57,9 @@ final class ReferenceActivations {
             return positive * positive;
         }
         if (activation instanceof GeluExact) {
-            return u * NormalCdf.cdf(u);
+            return above(u) * NormalCdf.cdf(u);
         }
-        return u * sigmoid(activation instanceof GeluTanh ? tanhArgument(u) : u);
+        return above(u) * sigmoid(activation instanceof GeluTanh ? tanhArgument(u) : u);
     }
 
     static double slope(Activation.Plain activation, double u) {
@@ -68,7 +70,7 @@ final class ReferenceActivations {
             return 2 * Math.max(u, 0);
         }
         if (activation instanceof GeluExact) {
-            return NormalCdf.cdf(u) + u * NormalCdf.density(u);
+            return NormalCdf.cdf(u) + clip(u, FAR) * NormalCdf.density(u);
         }
         if (activation instanceof GeluTanh) {
             double s = sigmoid(tanhArgument(u));
@@ -76,13 +78,18 @@ final class ReferenceActivations {
             return s + near * s * (1 - s) * 2 * ROOT * (1 + 3 * CUBIC * near * near);
         }
         double s = sigmoid(u);
-        return s * (1 + u * (1 - s));
+        return s * (1 + clip(u, FAR) * (1 - s));
     }
 
     /** {@code 2z}. */
     private static double tanhArgument(double u) {
         double near = clip(u, SATURATED);
         return 2 * ROOT * (near + CUBIC * near * near * near);
+    }
+
+    /** Not below −FAR, where σ makes every number a zero. */
+    private static double above(double x) {
+        return Math.max(-FAR, x);
     }
 
     private static double clip(double u, double limit) {

@@ -191,19 +191,23 @@ abstract class ElementContract extends KernelContract {
         Matrix up = backend().matrix(1, 6, new double[] {2, 2, 2, 2, 2, 2});
         Projections projections = Projections.of(backend().matrix(1, 6, gate), up);
         double[] y = backend().activate(new Activation.SwiGlu(), projections).toArray();
-        // minus infinity times an exact zero is not a number, here as in the definition
-        assertThat(y).containsExactly(2e4, -0.0, Double.POSITIVE_INFINITY, Double.NaN, Double.NaN, 0);
+        assertThat(y).containsExactly(2e4, -0.0, Double.POSITIVE_INFINITY, -0.0, Double.NaN, 0);
+        Projections d = backend().activateBackward(new Activation.SwiGlu(), projections, up);
+        double[] slopes = d.gateOrThrow().toArray();
+        Arrays.setAll(slopes, i -> slopes[i] + 0.0); // a slope that vanishes has either sign
+        assertThat(slopes).containsExactly(4, 0, 4, 0, Double.NaN, 2);
+        assertThat(d.up().toArray()).containsExactly(2e4, -0.0, Double.POSITIVE_INFINITY, -0.0, Double.NaN, 0);
     }
 
     @Test
     void plainActivationsHaveTheRightLimits() {
         double inf = Double.POSITIVE_INFINITY;
-        Matrix up = backend().matrix(1, 4, new double[] {inf, -1e4, 1e4, 0});
-        Matrix ones = backend().matrix(1, 4, new double[] {1, 1, 1, 1});
+        Matrix up = backend().matrix(1, 6, new double[] {inf, -1e4, 1e4, 0, -inf, -0.0});
+        Matrix ones = backend().matrix(1, 6, new double[] {1, 1, 1, 1, 1, 1});
         for (Activation activation :
                 List.of(new Activation.GeluExact(), new Activation.GeluTanh(), new Activation.Silu())) {
             double[] y = backend().activate(activation, Projections.of(up)).toArray();
-            assertThat(y).as(activation.toString()).containsExactly(inf, -0.0, 1e4, 0);
+            assertThat(y).as(activation.toString()).containsExactly(inf, -0.0, 1e4, 0, -0.0, -0.0);
             double[] slopes = backend()
                     .activateBackward(activation, Projections.of(up), ones)
                     .up()
@@ -211,6 +215,8 @@ abstract class ElementContract extends KernelContract {
             assertThat(slopes[1] + 0.0).as(activation.toString()).isZero(); // of either sign
             assertThat(slopes[2]).as(activation.toString()).isEqualTo(1);
             assertThat(slopes[3]).as(activation.toString()).isEqualTo(0.5);
+            assertThat(slopes[0]).as(activation.toString()).isEqualTo(1);
+            assertThat(slopes[4] + 0.0).as(activation.toString()).isZero();
         }
         Matrix far = backend().matrix(1, 2, new double[] {inf, -inf});
         assertThat(backend()

@@ -1,0 +1,122 @@
+package org.moe4j.core.testing;
+
+import org.moe4j.core.backend.Activation;
+import org.moe4j.core.backend.Activation.ClampedSwiGlu;
+import org.moe4j.core.backend.Activation.GeluExact;
+import org.moe4j.core.backend.Activation.GeluTanh;
+import org.moe4j.core.backend.Activation.Relu;
+import org.moe4j.core.backend.Activation.ReluSquared;
+
+/** The definition of every activation with twice the digits of a double: of a number alone, with up 1 where there is a gate. */
+public final class ExactActivations {
+    /** Beyond, e^x or its digits leave the doubles, and values are the limits or 0. */
+    private static final double FAR = 600;
+
+    private static final int FRACTIONS = 100; // of Laplace's continued fraction: for a ≥ 4 some 30 are enough
+
+    private ExactActivations() {}
+
+    /** Value and slope as high and low parts; nothing where the number, or what stands in an exponent, is too large to tell. */
+    public static double[] of(Activation activation, double x) {
+        if (!(Math.abs(x) < FAR) || Math.abs(exponent(activation, x)) > FAR) {
+            return new double[0];
+        }
+        DoubleDouble at = DoubleDouble.of(x);
+        DoubleDouble[] both = both(activation, at);
+        return new double[] {both[0].high(), both[0].low(), both[1].high(), both[1].low()};
+    }
+
+    /** Distance of a double from one of the two numbers. */
+    public static double distance(double actual, double[] exact, int place) {
+        return Math.abs((actual - exact[place]) - exact[place + 1]);
+    }
+
+    /**
+     * Units in the last place that each rounding inside the function may show in its value: 1, and more where what stands in the
+     * exponent is itself rounded.
+     */
+    public static double roundings(Activation activation, double x) {
+        boolean rounded = activation instanceof GeluTanh || (activation instanceof ClampedSwiGlu c && c.alpha() != 1);
+        double own = activation instanceof GeluExact ? 2 : 1; // Φ itself is known to three units
+        return rounded ? 1 + Math.max(0, -exponent(activation, x)) : own;
+    }
+
+    /** Sum of the absolute values of what the slope is made of, with the exponent's rounding. */
+    public static double slopeGauge(Activation activation, double x) {
+        return activation.gated()
+                ? PlainActivations.gateGauge(activation, x, 1)
+                : PlainActivations.upGauge(activation, 0, x);
+    }
+
+    private static double exponent(Activation activation, double x) {
+        if (activation instanceof GeluExact) {
+            return -x * x / 2;
+        }
+        if (activation instanceof GeluTanh) {
+            return 2 * StrictMath.sqrt(2 / StrictMath.PI) * (x + 0.044715 * x * x * x);
+        }
+        return activation instanceof ClampedSwiGlu c ? c.alpha() * x : x;
+    }
+
+    private static DoubleDouble[] both(Activation activation, DoubleDouble x) {
+        DoubleDouble zero = DoubleDouble.of(0);
+        if (activation instanceof Relu || activation instanceof ReluSquared) {
+            boolean squared = activation instanceof ReluSquared;
+            DoubleDouble slope = squared ? x.plus(x) : DoubleDouble.ONE;
+            return x.high() > 0
+                    ? new DoubleDouble[] {squared ? x.times(x) : x, slope}
+                    : new DoubleDouble[] {zero, zero};
+        }
+        if (activation instanceof GeluExact) {
+            DoubleDouble cdf = cdf(x);
+            return new DoubleDouble[] {x.times(cdf), cdf.plus(x.times(density(x)))};
+        }
+        if (activation instanceof GeluTanh) {
+            DoubleDouble square = x.times(x).times(DoubleDouble.of(0.044715));
+            DoubleDouble twice = DoubleDouble.ROOT_OF_TWO_BY_PI.times(DoubleDouble.of(2));
+            DoubleDouble inner = twice.times(x).times(DoubleDouble.ONE.plus(square));
+            DoubleDouble slope = twice.times(DoubleDouble.ONE.plus(square.times(DoubleDouble.of(3))));
+            return logistic(x, inner, slope);
+        }
+        if (activation instanceof ClampedSwiGlu c) {
+            DoubleDouble alpha = DoubleDouble.of(c.alpha());
+            DoubleDouble cut = DoubleDouble.of(Math.min(x.high(), c.limit()));
+            DoubleDouble up = DoubleDouble.of(1 + c.offset());
+            DoubleDouble[] both = logistic(cut, alpha.times(cut), alpha);
+            return new DoubleDouble[] {both[0].times(up), x.high() > c.limit() ? zero : both[1].times(up)};
+        }
+        return logistic(x, x, DoubleDouble.ONE);
+    }
+
+    /** {@code x · σ(t)} and its slope {@code σ + x · σ · (1 − σ) · t′}. */
+    private static DoubleDouble[] logistic(DoubleDouble x, DoubleDouble t, DoubleDouble slopeOfT) {
+        DoubleDouble s = t.sigmoid();
+        DoubleDouble rest = t.negated().sigmoid();
+        return new DoubleDouble[] {x.times(s), s.plus(x.times(s).times(rest).times(slopeOfT))};
+    }
+
+    private static DoubleDouble density(DoubleDouble x) {
+        return x.times(x).times(DoubleDouble.of(-0.5)).exp().times(DoubleDouble.DENSITY_AT_ZERO);
+    }
+
+    private static DoubleDouble cdf(DoubleDouble x) {
+        if (x.high() > 0) {
+            return DoubleDouble.ONE.minus(cdf(x.negated()));
+        }
+        DoubleDouble a = x.negated();
+        if (a.high() > 4) {
+            DoubleDouble fraction = a;
+            for (int k = FRACTIONS; k >= 1; k--) {
+                fraction = a.plus(DoubleDouble.of(k).dividedBy(fraction));
+            }
+            return density(x).dividedBy(fraction);
+        }
+        DoubleDouble term = a;
+        DoubleDouble sum = a;
+        for (int k = 1; term.high() > 1e-34 * sum.high(); k++) {
+            term = term.times(a).times(a).dividedBy(DoubleDouble.of(2 * k + 1));
+            sum = sum.plus(term);
+        }
+        return DoubleDouble.of(0.5).minus(density(x).times(sum));
+    }
+}
