@@ -53,11 +53,13 @@ final class LayerDraw {
     private final long seed;
     private final SplittableRandom random;
     private final boolean swiGlu;
+    private final boolean unitLogits;
 
-    private LayerDraw(long seed, boolean swiGlu) {
+    private LayerDraw(long seed, boolean swiGlu, boolean unitLogits) {
         this.seed = seed;
         random = new SplittableRandom(seed);
         this.swiGlu = swiGlu;
+        this.unitLogits = unitLogits;
     }
 
     /** The case of a seed, drawn anew until no token is near a tie; {@code excluded} counts the refused draws. */
@@ -67,12 +69,17 @@ final class LayerDraw {
 
     /** The same with every width in {@code low .. high − 1}. */
     static LayerCase of(long seed, int low, int high, int[] excluded) {
-        return new LayerDraw(seed, false).next(low, high, excluded);
+        return new LayerDraw(seed, false, false).next(low, high, excluded);
     }
 
     /** The case of a seed with plain SwiGLU experts on tokens of full width, and their weights on the output. */
     static LayerCase ofSwiGlu(long seed, int low, int high) {
-        return new LayerDraw(seed, true).next(low, high, new int[1]);
+        return new LayerDraw(seed, true, false).next(low, high, new int[1]);
+    }
+
+    /** The case of a seed whose logits and gate values are about 1 whatever the width, as initializations make them. */
+    static LayerCase ofUnitLogits(long seed, boolean swiGlu, int low, int high, int[] excluded) {
+        return new LayerDraw(seed, swiGlu, true).next(low, high, excluded);
     }
 
     private LayerCase next(int low, int high, int[] excluded) {
@@ -130,7 +137,7 @@ final class LayerDraw {
                 merge,
                 capacity,
                 new Training(noise, losses(random, router, noise, situation), situation, Draws.NONE),
-                parameters(random, 1, sizes, router, routed, shared, merge, noise),
+                parameters(random, unitLogits ? 1 / Math.sqrt(sizes.hidden()) : 1, sizes, router, routed, shared, merge, noise),
                 normal(random, tokens, sizes.hidden(), 1),
                 normal(random, tokens, sizes.hidden(), 1));
     }
@@ -235,7 +242,7 @@ final class LayerDraw {
         }
         if (merge.gateRows(shared.widths().size()) > 0) {
             parameters.put(
-                    "merge.gate", normal(random, merge.gateRows(shared.widths().size()), d, 1));
+                    "merge.gate", normal(random, merge.gateRows(shared.widths().size()), d, deviation));
         }
         return parameters;
     }

@@ -1,0 +1,133 @@
+package org.moe4j.bench.layer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.moe4j.core.backend.Backend;
+import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.layer.MoeLayer;
+import org.moe4j.core.nd4j.Nd4jBackend;
+import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.Promise;
+import org.moe4j.core.vector.VectorBackend;
+
+/**
+ * How far whole layers are from their definition in double, with the same routing: draws near a tie are refused, and counted. Logits are
+ * of about unit size; the conventions are those of {@link LayerDraw}.
+ *
+ * <p>Outputs: {@code ‖y − ŷ‖_F / ‖ŷ‖_F} in units of {@code √max(D, F)·u}. Gradients: the same for each of them, of the largest norm that
+ * a gradient of the layer has. In double the definition itself rounds as much as the subject; there the unit is {@code √max(D, F)·u} too.
+ */
+class LayerErrorTest {
+    private static final double FORWARD = 4;
+    private static final double BACKWARD = 8; // twice: forward and backward one after the other
+
+    private final Map<String, double[]> worst = new TreeMap<>();
+    private final int[] refused = new int[1];
+    private long layers;
+
+    static List<Backend> backends() {
+        return List.of(
+                VectorBackend.float32(),
+                VectorBackend.float64(),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.HOST),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT64, Nd4jBackend.Strategy.HOST));
+    }
+
+    private void layers(long from, long to, int low, int high) {
+        for (long seed = from; seed < to; seed++) {
+            LayerCase drawn = LayerDraw.ofUnitLogits(seed, false, low, high, refused);
+            layers++;
+            for (Backend backend : backends()) {
+                LayerCase c = LibraryDraws.in(drawn, backend);
+                double unit = backend.unitRoundoff()
+                        * Math.sqrt(Math.max(
+                                Math.max(c.sizes().hidden(), c.sizes().width()),
+                                Math.max(c.shared().width(), c.expertHidden())));
+                double[] errors = worst.computeIfAbsent(backend.name(), name -> new double[2]);
+                try (MoeLayer layer = LibraryLayer.of(c, backend)) {
+                    double forward = forward(c, layer, backend) / unit;
+                    double backward = backward(c, layer, backend) / unit;
+                    assertThat(forward).as("forward of %s on %s", c, backend).isLessThanOrEqualTo(FORWARD);
+                    assertThat(backward).as("gradients of %s on %s", c, backend).isLessThanOrEqualTo(BACKWARD);
+                    errors[0] = Math.max(errors[0], forward);
+                    errors[1] = Math.max(errors[1], backward);
+                }
+            }
+        }
+    }
+
+    private static double forward(LayerCase c, MoeLayer layer, Backend backend) {
+        double[] expected = TokenwiseLayer.output(c);
+        try (Matrix tokens = c.tokens().on(backend);
+                Matrix y = layer.apply(tokens, LibraryLayer.context(c))) {
+            double norm = norm(expected);
+            double distance = distance(y.toArray(), expected);
+            return distance == 0 ? 0 : distance / norm;
+        }
+    }
+
+    private static double backward(LayerCase c, MoeLayer layer, Backend backend) {
+        try (MoeLayer defining = LibraryLayer.of(c, ReferenceBackend.instance())) {
+            Map<String, double[]> expected = LayerChecks.gradients(c, defining, ReferenceBackend.instance());
+            Map<String, double[]> actual = LayerChecks.gradients(c, layer, backend);
+            double largest = 0;
+            double distance = 0;
+            for (Map.Entry<String, double[]> gradient : expected.entrySet()) {
+                largest = Math.max(largest, norm(gradient.getValue()));
+                distance = Math.max(distance, distance(actual.get(gradient.getKey()), gradient.getValue()));
+            }
+            return distance == 0 ? 0 : distance / largest;
+        }
+    }
+
+    static double norm(double[] values) {
+        double squares = 0;
+        for (double value : values) {
+            squares += value * value;
+        }
+        return Math.sqrt(squares);
+    }
+
+    static double distance(double[] a, double[] b) {
+        assertThat(a).hasSameSizeAs(b);
+        double squares = 0;
+        for (int i = 0; i < a.length; i++) {
+            squares += (a[i] - b[i]) * (a[i] - b[i]);
+        }
+        return Math.sqrt(squares);
+    }
+
+    private void keep(String which) {
+        worst.forEach((backend, errors) -> Promise.measured(
+                2,
+                "layers on " + backend + ", " + which,
+                String.format(
+                        Locale.ROOT,
+                        "%,d layers: output %.2f, gradients %.2f times sqrt(max(D, F)) u; %,d draws refused",
+                        layers,
+                        errors[0],
+                        errors[1],
+                        refused[0])));
+    }
+
+    @Test
+    void everyLayerIsWithinItsBound() {
+        layers(0, 800, 8, 40);
+        layers(800, 808, 100, 513);
+        keep("every run");
+    }
+
+    @Test
+    @Tag("soak")
+    void manyLayersAreWithinTheirBounds() {
+        layers(10_000, 110_000, 8, 33);
+        layers(110_000, 110_300, 33, 513);
+        keep("soak");
+    }
+}
