@@ -137,7 +137,15 @@ final class LayerDraw {
                 merge,
                 capacity,
                 new Training(noise, losses(random, router, noise, situation), situation, Draws.NONE),
-                parameters(random, unitLogits ? 1 / Math.sqrt(sizes.hidden()) : 1, sizes, router, routed, shared, merge, noise),
+                parameters(
+                        random,
+                        unitLogits ? 1 / Math.sqrt(sizes.hidden()) : 1,
+                        sizes,
+                        router,
+                        routed,
+                        shared,
+                        merge,
+                        noise),
                 normal(random, tokens, sizes.hidden(), 1),
                 normal(random, tokens, sizes.hidden(), 1));
     }

