@@ -44,6 +44,7 @@ public sealed interface RewriteOperation {
          * Checks the type.
          *
          * @param type F64, F32, F16 or BF16
+         * @throws IllegalArgumentException for a type that layers cannot be stored in
          */
         public StoreAs {
             List<ElementType> types = List.of(ElementType.F64, ElementType.F32, ElementType.F16, ElementType.BF16);

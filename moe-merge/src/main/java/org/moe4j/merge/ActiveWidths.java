@@ -21,6 +21,7 @@ public record ActiveWidths(int topK, int routedWidth, int sharedWidth) {
      * @param topK K, at least 1
      * @param routedWidth intermediate size of one routed expert, at least 1
      * @param sharedWidth intermediate size of all shared experts together, at least 0
+     * @throws IllegalArgumentException for {@code topK} below 1, {@code routedWidth} below 1 or {@code sharedWidth} below 0
      */
     public ActiveWidths {
         Require.atLeast("topK", topK, 1);

@@ -39,6 +39,7 @@ public record GatedMerge(Matrix gate, SharedScore score) implements MergeConvent
      *
      * @param gate G (n×D); the given handle stays the caller's and may be closed
      * @param score how the n numbers of a token become coefficients
+     * @throws IllegalArgumentException for a gate without rows or columns
      */
     public GatedMerge {
         if (gate.rows() < 1) {
@@ -59,6 +60,7 @@ public record GatedMerge(Matrix gate, SharedScore score) implements MergeConvent
      * @param backend makes the gate
      * @param seed the same seed gives the same gate on every backend
      * @return the convention
+     * @throws IllegalArgumentException for {@code hiddenSize} below 1
      */
     public static GatedMerge random(int experts, int hiddenSize, SharedScore score, Backend backend, long seed) {
         Require.atLeast("hiddenSize", hiddenSize, 1);
@@ -75,6 +77,7 @@ public record GatedMerge(Matrix gate, SharedScore score) implements MergeConvent
      * @param seed the same seed gives the same gate on every backend
      * @param initializer draws the gate
      * @return the convention
+     * @throws IllegalArgumentException for {@code experts} below 1 or {@code hiddenSize} below 1
      */
     public static GatedMerge random(
             int experts, int hiddenSize, SharedScore score, Backend backend, long seed, Initializer initializer) {

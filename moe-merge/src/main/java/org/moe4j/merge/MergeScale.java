@@ -31,6 +31,7 @@ public record MergeScale(double weightedMean, double varianceRatio, double rmsRa
      * @param r K coefficients of the routed experts
      * @param s coefficient of the shared branch
      * @return the prediction
+     * @throws IllegalArgumentException for {@code r} with another number of coefficients
      */
     public static MergeScale of(ActiveWidths widths, double[] r, double s) {
         Require.count("r", r.length, widths.topK(), "coefficients (topK)");
@@ -51,6 +52,7 @@ public record MergeScale(double weightedMean, double varianceRatio, double rmsRa
      * @param sumRSquared {@code Σr²}, finite and at least 0
      * @param s coefficient of the shared branch, finite
      * @return the prediction
+     * @throws IllegalArgumentException for a number that is not finite, or {@code sumRSquared} below 0
      */
     public static MergeScale ofMoments(ActiveWidths widths, double sumR, double sumRSquared, double s) {
         Require.finite("sumR", sumR);
@@ -71,6 +73,7 @@ public record MergeScale(double weightedMean, double varianceRatio, double rmsRa
      * @param widths K, d_r, d_s
      * @param sumPSquared {@code Σp²}, in 1/K (uniform) to 1 (one expert takes all)
      * @return the prediction
+     * @throws IllegalArgumentException for Σp² outside 1/K..1, or widths that do not fit the convention
      */
     public static MergeScale of(ScaledMerge convention, ActiveWidths widths, double sumPSquared) {
         convention.presumption().requireWidths(convention, widths);

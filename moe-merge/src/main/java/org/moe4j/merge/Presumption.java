@@ -80,6 +80,7 @@ public sealed interface Presumption {
          * Checks K.
          *
          * @param topK K, at least 1
+         * @throws IllegalArgumentException for {@code topK} below 1
          */
         public OneBeside {
             Require.atLeast("topK", topK, 1);

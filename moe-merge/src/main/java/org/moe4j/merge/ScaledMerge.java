@@ -39,6 +39,7 @@ public record ScaledMerge(String name, double routedScale, double sharedScale, P
      * @param routedScale α, finite
      * @param sharedScale s, finite
      * @param presumption what the factors were made for
+     * @throws IllegalArgumentException for an empty name, or a factor that is not finite
      */
     public ScaledMerge {
         if (name.isBlank()) {

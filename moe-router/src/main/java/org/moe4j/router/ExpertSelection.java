@@ -124,6 +124,7 @@ public sealed interface ExpertSelection {
          * @param keptGroups how many stay open, in 1..groups
          * @param groupScore what a group is ranked by
          * @param closedGroups what the experts of the others get
+         * @throws IllegalArgumentException for fewer than 1 group, or kept groups outside 1..groups
          */
         public GroupLimited {
             Require.atLeast("groups", groups, 1);
@@ -200,6 +201,8 @@ public sealed interface ExpertSelection {
          *
          * @param tolerance of the mean change of d, above 0
          * @param maxIterations at least 1
+         * @throws IllegalArgumentException for {@code tolerance} other than a finite number above 0 or {@code maxIterations}
+         *     below 1
          */
         public Sinkhorn {
             if (!(tolerance > 0) || Double.isInfinite(tolerance)) {

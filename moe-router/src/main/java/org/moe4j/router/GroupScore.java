@@ -43,6 +43,7 @@ public sealed interface GroupScore {
          * Checks the number.
          *
          * @param m at least 1
+         * @throws IllegalArgumentException for {@code m} below 1
          */
         public SumOfBest {
             Require.atLeast("m", m, 1);

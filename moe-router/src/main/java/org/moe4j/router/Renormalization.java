@@ -146,6 +146,7 @@ public sealed interface Renormalization {
          *
          * @param epsilon at least 0; 0 for none
          * @param place where it enters
+         * @throws IllegalArgumentException for {@code epsilon} other than a finite number of at least 0
          */
         public Sum {
             if (!(epsilon >= 0) || Double.isInfinite(epsilon)) {
@@ -216,6 +217,7 @@ public sealed interface Renormalization {
          * Checks the exponent.
          *
          * @param p a finite number above 0
+         * @throws IllegalArgumentException for {@code p} other than a finite number above 0
          */
         public Norm {
             if (!(p > 0) || Double.isInfinite(p)) {

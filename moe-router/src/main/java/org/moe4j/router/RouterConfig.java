@@ -50,6 +50,8 @@ public record RouterConfig(
      * @param selectionBias whether the router has a selection bias
      * @param logitBias whether the router has a bias on its logits
      * @param precision of the logits
+     * @throws IllegalArgumentException for K outside 1..E, a scale that is not finite and above 0, or settings that do not go
+     *     together
      */
     public RouterConfig {
         Require.atLeast("experts", experts, 1);

@@ -74,6 +74,7 @@ public sealed interface RouterNoise {
          * Checks the number.
          *
          * @param epsilon in (0, 1)
+         * @throws IllegalArgumentException for {@code epsilon} other than a number in (0, 1)
          */
         public InputJitter {
             if (!(epsilon > 0 && epsilon < 1)) {
@@ -94,6 +95,7 @@ public sealed interface RouterNoise {
          * Checks the number.
          *
          * @param deviation a finite number above 0
+         * @throws IllegalArgumentException for {@code deviation} other than a finite number above 0
          */
         public FixedNormal {
             if (!(deviation > 0) || Double.isInfinite(deviation)) {
@@ -117,6 +119,7 @@ public sealed interface RouterNoise {
          * Checks the number.
          *
          * @param floor a finite number of at least 0
+         * @throws IllegalArgumentException for {@code floor} other than a finite number of at least 0
          */
         public LearnedNormal {
             if (!(floor >= 0) || Double.isInfinite(floor)) {

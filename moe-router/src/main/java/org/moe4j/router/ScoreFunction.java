@@ -101,6 +101,7 @@ public sealed interface ScoreFunction {
          * Checks the epsilon.
          *
          * @param epsilon added to every score; 0 for none
+         * @throws IllegalArgumentException for {@code epsilon} other than a finite number of at least 0
          */
         public Sigmoid {
             if (!(epsilon >= 0) || Double.isInfinite(epsilon)) {

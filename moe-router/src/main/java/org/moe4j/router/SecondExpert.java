@@ -29,6 +29,7 @@ public sealed interface SecondExpert {
          * Checks the threshold.
          *
          * @param threshold a finite number of at least 0
+         * @throws IllegalArgumentException for {@code threshold} other than a finite number of at least 0
          */
         public Random {
             if (!(threshold >= 0) || Double.isInfinite(threshold)) {

@@ -29,6 +29,7 @@ public final class SelectionBias {
      *
      * @param experts E, at least 1
      * @return zeros
+     * @throws IllegalArgumentException for {@code experts} below 1
      */
     public static SelectionBias zeros(int experts) {
         return new SelectionBias(new double[Require.atLeast("experts", experts, 1)]);
@@ -39,6 +40,7 @@ public final class SelectionBias {
      *
      * @param values E numbers of at most 1e290 in size, copied
      * @return the bias
+     * @throws IllegalArgumentException for no value, or one that is not finite or beyond ±1e290
      */
     public static SelectionBias of(double[] values) {
         Require.atLeast("values.length", values.length, 1);
@@ -83,6 +85,7 @@ public final class SelectionBias {
      * @param tokensPerExpert n, E counts of the actual routing
      * @param rate above 0, as 0.001
      * @return a new bias
+     * @throws IllegalArgumentException for another number of counts, a count below 0, or a rate that is not finite and above 0
      */
     public SelectionBias updated(int[] tokensPerExpert, double rate) {
         Require.count("tokensPerExpert", tokensPerExpert.length, values.length, "counts (experts)");
@@ -122,6 +125,7 @@ public final class SelectionBias {
      * @param batches at least one, with as many experts
      * @param memory in [0, 1); 0 takes the batches alone
      * @return a new bias
+     * @throws IllegalArgumentException for no batch, batches of another number of experts, or a memory outside [0, 1)
      */
     public SelectionBias updatedByQuantiles(List<SelectionBias> batches, double memory) {
         Require.atLeast("batches.size", batches.size(), 1);

@@ -81,6 +81,7 @@ public final class TopKRouter implements Router {
      * @param backend makes the weight
      * @param seed the same seed gives the same weight on every backend
      * @return the router
+     * @throws IllegalArgumentException for {@code hiddenSize} below 1
      */
     public static TopKRouter random(RouterConfig config, int hiddenSize, Backend backend, long seed) {
         Require.atLeast("hiddenSize", hiddenSize, 1);
@@ -96,6 +97,7 @@ public final class TopKRouter implements Router {
      * @param seed the same seed gives the same weight on every backend
      * @param initializer draws the weight
      * @return the router
+     * @throws IllegalArgumentException for {@code hiddenSize} below 1
      */
     public static TopKRouter random(
             RouterConfig config, int hiddenSize, Backend backend, long seed, Initializer initializer) {
@@ -108,6 +110,7 @@ public final class TopKRouter implements Router {
      *
      * @param other E values
      * @return a new router with handles of its own on the same parameters
+     * @throws IllegalArgumentException for {@code selectionBias} with another number of values
      */
     public TopKRouter withSelectionBias(SelectionBias other) {
         Require.count("selectionBias", other.experts(), config.experts(), "values (experts)");

@@ -47,6 +47,7 @@ public final class MoeBlockPass implements AutoCloseable {
      *
      * @param dOutput (T×D)
      * @return gradients of h (T×D) and of all parameters of the block
+     * @throws IllegalArgumentException for a gradient of another shape or backend
      */
     public Gradients backward(Matrix dOutput) {
         Backend backend = hidden.backend();

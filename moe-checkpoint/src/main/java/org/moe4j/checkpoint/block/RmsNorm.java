@@ -42,6 +42,8 @@ public final class RmsNorm implements AutoCloseable {
      * @param epsilon ε, at least 0
      * @param offset c
      * @return the norm, with a handle of its own
+     * @throws IllegalArgumentException for a weight that is not one row, an epsilon that is not finite and at least 0, or an
+     *     offset that is not finite
      */
     public static RmsNorm of(Matrix weight, double epsilon, double offset) {
         Require.count("weight.rows", weight.rows(), 1, "row");
@@ -94,6 +96,7 @@ public final class RmsNorm implements AutoCloseable {
      *
      * @param x (T×D)
      * @return y (T×D)
+     * @throws IllegalArgumentException for tokens of another width
      */
     public Matrix apply(Matrix x) {
         requireTokens("x", x);
@@ -114,6 +117,7 @@ public final class RmsNorm implements AutoCloseable {
      * @param x (T×D), as given to {@link #apply}
      * @param dY (T×D)
      * @return input (T×D) and {@code weight} (1×D)
+     * @throws IllegalArgumentException for tokens or a gradient of another width or shape
      */
     public Gradients backward(Matrix x, Matrix dY) {
         requireTokens("x", x);

@@ -65,6 +65,7 @@ public final class StoredTensor {
      * @param at index in {@code into} of the first
      * @param count how many
      * @return true if all of them are known to be finite; numbers of 8 bits never are
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public boolean read(long from, float[] into, int at, int count) {
         Objects.checkFromIndexSize(at, count, into.length);
@@ -79,6 +80,7 @@ public final class StoredTensor {
      * @param into gets them
      * @param at index in {@code into} of the first
      * @param count how many
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public void read(long from, double[] into, int at, int count) {
         Objects.checkFromIndexSize(at, count, into.length);
@@ -111,6 +113,7 @@ public final class StoredTensor {
      * @param from index of the first number, in row-major order
      * @param into gets them
      * @param count how many numbers
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public void readBytes(long from, byte[] into, int count) {
         int size = info.type().bytes();

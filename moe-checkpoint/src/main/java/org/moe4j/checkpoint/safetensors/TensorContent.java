@@ -33,6 +33,8 @@ public record TensorContent(String name, ElementType type, List<Long> shape, Sou
      * @param type of its numbers
      * @param shape sizes, outermost first
      * @param source of its bytes
+     * @throws IllegalArgumentException for {@code name} other than a name of a tensor or {@code shape} other than sizes of at
+     *     least 0
      */
     public TensorContent {
         shape = List.copyOf(shape);

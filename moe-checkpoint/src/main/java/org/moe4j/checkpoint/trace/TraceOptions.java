@@ -25,6 +25,7 @@ public record TraceOptions(OptionalInt topK, OptionalInt experts, Optional<Path>
      * @param experts E, for files of indices alone
      * @param mask a file of one mark for each token, 1 or 0; tokens with 0 are left out
      * @param config the rule by which logits become a routing, also where indices were recorded beside them
+     * @throws IllegalArgumentException for K below 1, E out of range, or another K than that of the rule
      */
     public TraceOptions {
         topK.ifPresent(value -> Require.atLeast("topK", value, 1));

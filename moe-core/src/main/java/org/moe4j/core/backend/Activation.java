@@ -49,6 +49,8 @@ public sealed interface Activation {
          * @param alpha slope inside σ, positive and finite
          * @param limit where g and u are cut, positive; infinite for nowhere
          * @param offset added to û, finite
+         * @throws IllegalArgumentException for {@code alpha} other than a positive finite number, {@code limit} other than a
+         *     positive number or {@code offset} that is not finite
          */
         public ClampedSwiGlu {
             if (!(alpha > 0) || Double.isInfinite(alpha)) {

@@ -23,6 +23,8 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
      *
      * @param activation what stands between the projections
      * @param parts up and down; gate with a gated activation; a bias for each projection or for none
+     * @throws IllegalArgumentException for other parts than the activation has, no expert, another number of matrices in a part,
+     *     or a matrix of another shape
      */
     public BankWeights {
         List<BankPart> expected = BankPart.of(activation, parts.containsKey(BankPart.DOWN_BIAS));
@@ -138,6 +140,7 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
      * The check at the door of {@link Backend#prepare}, for those who write a backend.
      *
      * @param backend the backend asked
+     * @throws IllegalArgumentException for a matrix of another backend
      */
     public void requireOwner(Backend backend) {
         parts.forEach((part, matrices) -> {
@@ -154,6 +157,7 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
      * @param tokens (T×D)
      * @param rows N indices
      * @param groups N rows in E groups
+     * @throws IllegalArgumentException for tokens or rows of another backend, width or number, or a row out of range
      */
     public void requireRun(Backend backend, Matrix tokens, int[] rows, RowGroups groups) {
         KernelChecks.owner("tokens", tokens, backend);
@@ -174,6 +178,8 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
      * @param output a buffer
      * @param at its first row that is written
      * @return how many sums
+     * @throws IllegalArgumentException for sums, scales or rows that do not fit, {@code buffer} of another backend or a matrix
+     *     that is no buffer of the right shape
      */
     public int requireSums(
             Backend backend, int summed, int[] sums, double[] scales, int perSum, Matrix output, int at) {
@@ -188,6 +194,9 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
      *
      * @param backend the backend asked
      * @param into a buffer for some of the weights
+     * @throws IllegalArgumentException for a matrix of another backend, a matrix that is no buffer of the right shape or a name
+     *     that stands twice
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public void requireBuffers(Backend backend, Map<BankPart, Map<Integer, Matrix>> into) {
         IdentityHashMap<Matrix, String> taken = new IdentityHashMap<>();

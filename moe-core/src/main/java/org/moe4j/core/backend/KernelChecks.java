@@ -22,6 +22,7 @@ public final class KernelChecks {
      * @param b one right operand per group
      * @param transB whether b is used transposed
      * @return columns of the result
+     * @throws IllegalArgumentException for another number of rows in the groups or of matrices, or one of another shape
      */
     public static int groupedMatmul(Backend backend, Matrix a, RowGroups groups, List<Matrix> b, boolean transB) {
         owner("a", a, backend);
@@ -48,6 +49,7 @@ public final class KernelChecks {
      * @param a left operand
      * @param b right operand
      * @param groups their row groups
+     * @throws IllegalArgumentException for other numbers of rows in {@code b} or the groups
      */
     public static void groupedMatmulTransA(Backend backend, Matrix a, Matrix b, RowGroups groups) {
         owner("a", a, backend);
@@ -64,6 +66,8 @@ public final class KernelChecks {
      * @param b right operand
      * @param groups their row groups
      * @param into buffers by the index of their group
+     * @throws IllegalArgumentException for other numbers of rows, a buffer of another shape, or one that stands twice
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public static void accumulateMatmulTransA(
             Backend backend, Matrix a, Matrix b, RowGroups groups, Map<Integer, Matrix> into) {
@@ -83,6 +87,7 @@ public final class KernelChecks {
      * @param backend the backend asked
      * @param activation says whether there has to be a gate
      * @param projections of one shape
+     * @throws IllegalArgumentException for projections of different shapes, or another backend
      */
     public static void activate(Backend backend, Activation activation, Projections projections) {
         if (activation.gated() != projections.gate().isPresent()) {
@@ -163,6 +168,7 @@ public final class KernelChecks {
      * @param backend the backend asked
      * @param a the matrix
      * @param scales one factor per row
+     * @throws IllegalArgumentException for {@code scales} with another number of factors
      */
     public static void scaleRows(Backend backend, Matrix a, double[] scales) {
         owner("a", a, backend);
@@ -233,6 +239,7 @@ public final class KernelChecks {
      * @param argument name of the argument
      * @param matrix the matrix
      * @param backend the backend that has to understand it
+     * @throws IllegalArgumentException for a matrix of another backend; the message says how to convert
      */
     public static void owner(String argument, Matrix matrix, Backend backend) {
         if (!matrix.backend().equals(backend)) {
@@ -252,6 +259,7 @@ public final class KernelChecks {
      * @param rows expected rows
      * @param columns expected columns
      * @param why where the expectation comes from
+     * @throws IllegalArgumentException for another number of rows or columns
      */
     public static void shape(String argument, Matrix matrix, int rows, int columns, String why) {
         if (matrix.rows() != rows || matrix.columns() != columns) {
@@ -266,6 +274,7 @@ public final class KernelChecks {
      * @param argument name of the part
      * @param actual its backend
      * @param backend the backend expected
+     * @throws IllegalArgumentException for another backend; the message says how to convert
      */
     public static void sameBackend(String argument, Backend actual, Backend backend) {
         if (!actual.equals(backend)) {
@@ -294,6 +303,8 @@ public final class KernelChecks {
      * @param from first row
      * @param to after the last row
      * @param room numbers there is room for
+     * @throws IllegalArgumentException for a room that is too small
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public static void rows(Matrix matrix, int from, int to, int room) {
         Objects.checkFromToIndex(from, to, matrix.rows());

@@ -39,6 +39,7 @@ public final class RowGroups {
      *
      * @param rows number of rows, at least 0
      * @return one group
+     * @throws IllegalArgumentException for {@code rows} below 0
      */
     public static RowGroups single(int rows) {
         return new RowGroups(new int[] {0, Require.atLeast("rows", rows, 0)});
@@ -67,6 +68,7 @@ public final class RowGroups {
      *
      * @param group index of the group
      * @return inclusive start
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public int from(int group) {
         return bounds[Objects.checkIndex(group, count())];
@@ -77,6 +79,7 @@ public final class RowGroups {
      *
      * @param group index of the group
      * @return exclusive end
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public int to(int group) {
         return bounds[Objects.checkIndex(group, count()) + 1];

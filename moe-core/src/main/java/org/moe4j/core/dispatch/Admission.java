@@ -149,6 +149,7 @@ public final class Admission {
      *
      * @param dWeights one per slot; what stands where a slot was dropped is not read
      * @return one per slot, 0 where dropped
+     * @throws IllegalArgumentException for {@code dWeights} with another number of numbers
      */
     public double[] backward(double[] dWeights) {
         Require.count("dWeights", dWeights.length, kept.length, "numbers (one per slot)");

@@ -63,6 +63,7 @@ public sealed interface CapacityScope {
          * Checks the size.
          *
          * @param tokens S, at least 1
+         * @throws IllegalArgumentException for {@code groupSize} below 1
          */
         public Groups {
             Require.atLeast("groupSize", tokens, 1);

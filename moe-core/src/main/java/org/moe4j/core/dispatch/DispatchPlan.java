@@ -93,6 +93,7 @@ public final class DispatchPlan {
      * @param fromToken first token of the part
      * @param toToken end of the part, exclusive
      * @return a plan that dispatches from all tokens and combines to the tokens of the part
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public static DispatchPlan ofTokens(Admission admission, int fromToken, int toToken) {
         Objects.checkFromToIndex(fromToken, toToken, admission.routing().tokens());
@@ -141,6 +142,7 @@ public final class DispatchPlan {
      * @param token a token of the plan
      * @param rank its rank
      * @return true when no expert took it
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public boolean isDropped(int token, int rank) {
         Objects.checkIndex(token - firstToken, tokenRows.length / perToken);
@@ -152,6 +154,7 @@ public final class DispatchPlan {
      *
      * @param tokens (T×D)
      * @return (N×D)
+     * @throws IllegalArgumentException for {@code tokens} with another number of rows
      */
     public Matrix dispatch(Matrix tokens) {
         Require.count("tokens", tokens.rows(), routing.tokens(), "rows (tokens of the routing)");
@@ -163,6 +166,7 @@ public final class DispatchPlan {
      *
      * @param dGrouped (N×D)
      * @return (T×D)
+     * @throws IllegalArgumentException for another number of rows than the plan has
      */
     public Matrix dispatchBackward(Matrix dGrouped) {
         requireRows("dGrouped", dGrouped);
@@ -177,6 +181,7 @@ public final class DispatchPlan {
      *
      * @param expertOutputs (N×D)
      * @return (T×D)
+     * @throws IllegalArgumentException for another number of rows than the plan has
      */
     public Matrix combine(Matrix expertOutputs) {
         requireRows("expertOutputs", expertOutputs);
@@ -214,6 +219,7 @@ public final class DispatchPlan {
      * @param expertOutputs (N×D), as given forward
      * @param dOutput (T×D)
      * @return gradients of the expert outputs and of the weights
+     * @throws IllegalArgumentException for another number of rows than the plan, or of tokens, has
      */
     public CombineGradients combineBackward(Matrix expertOutputs, Matrix dOutput) {
         requireRows("expertOutputs", expertOutputs);
@@ -246,6 +252,7 @@ public final class DispatchPlan {
      * @param routed (T×D), or the rows of a part; closed, or handed back when nothing passes through
      * @param tokens (T×D), all tokens of the routing
      * @return {@code routed_t + passed_t · tokens_t}; it belongs to the caller
+     * @throws IllegalArgumentException for another number of rows than the plan, or the routing, has
      */
     public Matrix addPassed(Matrix routed, Matrix tokens) {
         int count = tokenRows.length / perToken;

@@ -58,6 +58,9 @@ public final class Routing {
      * @param expertIndices one expert per slot
      * @param weights one finite weight per slot
      * @return the routing
+     * @throws IllegalArgumentException for offsets that do not begin with 0, that fall, or that give a token more than E experts;
+     *     for lists of another length than the last offset; for an index outside 0..E−1, an expert twice in a token, or a weight
+     *     that is not finite
      */
     public static Routing ofVarying(int experts, int[] tokenOffsets, int[] expertIndices, double[] weights) {
         Require.atLeast("experts", experts, 1);
@@ -153,6 +156,7 @@ public final class Routing {
      *
      * @param token 0 ≤ token &lt; T
      * @return at most K
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public int count(int token) {
         return offsets[Objects.checkIndex(token, tokens()) + 1] - offsets[token];
@@ -164,6 +168,7 @@ public final class Routing {
      * @param token 0 ≤ token &lt; T
      * @param rank 0 ≤ rank &lt; {@code count(token)}
      * @return position in the order of tokens and ranks
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public int slot(int token, int rank) {
         return offsets[token] + Objects.checkIndex(rank, count(token));

@@ -77,6 +77,7 @@ public sealed interface RowLimit {
          * Checks the number.
          *
          * @param rows at least 1
+         * @throws IllegalArgumentException for {@code rows} below 1
          */
         public Fixed {
             Require.atLeast("rows", rows, 1);
@@ -112,6 +113,8 @@ public sealed interface RowLimit {
          * @param minimum rows of an expert at least; 0 for none
          * @param multipleOf what a number above the minimum is rounded up to; 1 for any number
          * @param zeroRows what a whole number of 0 means; {@link ZeroRows#NO_LIMIT} with a minimum, which leaves no 0
+         * @throws IllegalArgumentException for a factor that is not finite and above 0, a minimum below 0, a multiple below 1, or
+         *     no limit at zero rows beside a minimum
          */
         public OfShare {
             if (!(factor > 0 && factor < Double.POSITIVE_INFINITY)) {

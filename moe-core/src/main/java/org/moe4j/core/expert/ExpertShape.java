@@ -26,6 +26,7 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize, Activ
      * @param intermediateSize F, at least 1
      * @param activation what stands between the projections
      * @param biases whether every projection has a bias
+     * @throws IllegalArgumentException for {@code count} below 1, {@code hiddenSize} below 1 or {@code intermediateSize} below 1
      */
     public ExpertShape {
         Require.atLeast("count", count, 1);
@@ -147,6 +148,7 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize, Activ
      * @param topK experts per token
      * @return {@code 2 · 3 · K · D · F}, with 2 instead of 3 without a gate; with biases one more for each of an expert's
      *     biases
+     * @throws IllegalArgumentException for {@code topK} out of range
      */
     public long flopsPerToken(int topK) {
         long experts = Require.inRange("topK", topK, 1, count, "experts");

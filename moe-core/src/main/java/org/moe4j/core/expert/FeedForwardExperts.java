@@ -54,6 +54,7 @@ public final class FeedForwardExperts implements Experts {
      * @param experts at least one, all of one shape and one backend, with biases in all or in none; their handles stay the
      *     caller's and may be closed
      * @return the bank
+     * @throws IllegalArgumentException for no expert, or one with other parameters than the activation has
      */
     public static FeedForwardExperts of(Activation activation, List<Parameters> experts) {
         if (experts.isEmpty()) {

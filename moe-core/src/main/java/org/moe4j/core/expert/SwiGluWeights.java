@@ -17,6 +17,7 @@ public record SwiGluWeights(Matrix gate, Matrix up, Matrix down) implements Auto
      * @param gate (F×D)
      * @param up (F×D)
      * @param down (D×F)
+     * @throws IllegalArgumentException for {@code up} or {@code down} of another shape or backend
      */
     public SwiGluWeights {
         KernelChecks.owner("up", up, gate.backend());

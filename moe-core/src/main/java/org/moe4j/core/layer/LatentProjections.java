@@ -32,6 +32,7 @@ public final class LatentProjections implements AutoCloseable {
      * @param down (L×D); the handle stays the caller's and may be closed
      * @param up (D×L), likewise
      * @return the projections, with handles of their own
+     * @throws IllegalArgumentException for a projection without rows or columns, or {@code up} of another shape or backend
      */
     public static LatentProjections of(Matrix down, Matrix up) {
         Require.atLeast("down.rows", down.rows(), 1);
@@ -51,6 +52,7 @@ public final class LatentProjections implements AutoCloseable {
      * @param backend makes the weights
      * @param seed the same seed gives the same weights on every backend
      * @return the projections
+     * @throws IllegalArgumentException for {@code hiddenSize} below 1 or {@code latentSize} below 1
      */
     public static LatentProjections random(int hiddenSize, int latentSize, Backend backend, long seed) {
         Require.atLeast("hiddenSize", hiddenSize, 1);
@@ -96,6 +98,7 @@ public final class LatentProjections implements AutoCloseable {
      *
      * @param parameters {@code down} (L×D) and {@code up} (D×L)
      * @return new projections; these stay as they are
+     * @throws IllegalArgumentException for other names, shapes or backends
      */
     public LatentProjections withParameters(Parameters parameters) {
         try (Parameters own = parameters()) {

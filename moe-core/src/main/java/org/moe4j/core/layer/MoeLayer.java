@@ -13,9 +13,10 @@ import org.moe4j.core.parameter.Parameters;
 /**
  * A Mixture-of-Experts layer: router, routed experts and, where a model has one, a shared branch.
  *
- * <p>{@code y_t = Σ_i r_ti · f_i(x_t) + s_t · g(x_t)}; without a shared branch {@code r} is the router's weight. A layer
- * is immutable and may be used by several threads at once. The {@code with…} methods give layers that share their banks
- * with this one; closing any of them closes them all, with router and merge.
+ * <p>{@code y_t = Σ_i r_ti · f_i(x_t) + s_t · g(x_t)}; without a shared branch {@code r} is the router's weight
+ * (Equation 80 of the report on Olmo's MoE recipe). A layer is immutable and may be used by several threads at once. The
+ * {@code with…} methods give layers that share their banks with this one; closing any of them closes them all, with router
+ * and merge.
  */
 public final class MoeLayer implements AutoCloseable {
     private final LayerParts parts;
@@ -152,6 +153,7 @@ public final class MoeLayer implements AutoCloseable {
      * @param tokens (T×D), finite; T may be 0
      * @param context sequences, as a capacity or a selection may need them, mask and seed
      * @return (T×D)
+     * @throws IllegalArgumentException as {@link #forward(Matrix, RoutingContext)}
      */
     public Matrix apply(Matrix tokens, RoutingContext context) {
         try (Unfinished made = new Unfinished()) {
@@ -179,6 +181,8 @@ public final class MoeLayer implements AutoCloseable {
      * @param tokens (T×D), finite; T may be 0
      * @param context sequences, mask and seed
      * @param output a {@link Backend#buffer} (T×D), overwritten
+     * @throws IllegalArgumentException as {@link #forward(Matrix, RoutingContext)}, and for an output that is no buffer, or of
+     *     another shape
      */
     public void applyInto(Matrix tokens, RoutingContext context, Matrix output) {
         parts.requireTokens(tokens, context);
@@ -265,6 +269,7 @@ public final class MoeLayer implements AutoCloseable {
      *
      * @param parameters exactly the names of {@link #parameters()}, of the same shapes
      * @return a layer with banks of its own
+     * @throws IllegalArgumentException for other names, shapes or backends
      */
     public MoeLayer withParameters(Parameters parameters) {
         parameters.requireNames(shapes.names());

@@ -138,6 +138,8 @@ public final class MoePass implements AutoCloseable {
      * @param dOutput (T×D)
      * @param dLogits T·E numbers, or none
      * @return gradients of the tokens (T×D) and of all parameters of the layer
+     * @throws IllegalArgumentException for a gradient of another shape or backend, or another number of gradients of the logits
+     * @throws IllegalStateException when the pass is closed
      */
     public Gradients backward(Matrix dOutput, double[] dLogits) {
         requireFit(dOutput, dLogits);

@@ -25,6 +25,7 @@ public record RoutingContext(Optional<RowMask> valid, List<Integer> sequenceLeng
      * @param valid which rows count; empty: all
      * @param sequenceLengths lengths of consecutive sequences that make up the rows; empty: one sequence
      * @param noiseSeed seed of this call's noise; empty: no noise
+     * @throws IllegalArgumentException for {@code sequenceLengths} below 0
      */
     public RoutingContext {
         sequenceLengths = List.copyOf(sequenceLengths);
@@ -87,6 +88,7 @@ public record RoutingContext(Optional<RowMask> valid, List<Integer> sequenceLeng
      * Refuses a context that speaks of another number of rows.
      *
      * @param tokens T
+     * @throws IllegalArgumentException for a mask or sequences of another number of tokens
      */
     public void requireTokens(int tokens) {
         valid.ifPresent(mask -> Require.count("context.valid", mask.rows(), tokens, "rows (tokens)"));

@@ -31,6 +31,7 @@ public final class RowMask {
      *
      * @param row 0 ≤ row &lt; {@link #rows()}
      * @return false for padding
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public boolean valid(int row) {
         return valid[Objects.checkIndex(row, valid.length)];

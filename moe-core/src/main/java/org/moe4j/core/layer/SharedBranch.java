@@ -22,6 +22,7 @@ public record SharedBranch(List<Experts> experts, OutputMerge merge) {
      *
      * @param experts banks of one, of any widths; none for a merge that acts on the routed output alone
      * @param merge how the branches are joined
+     * @throws IllegalArgumentException for a bank of more than one expert
      */
     public SharedBranch {
         experts = List.copyOf(experts);

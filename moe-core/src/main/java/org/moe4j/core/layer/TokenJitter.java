@@ -27,6 +27,7 @@ public record TokenJitter(double epsilon) {
      * Checks the number.
      *
      * @param epsilon ε, at least 0 and less than 1
+     * @throws IllegalArgumentException for {@code epsilon} other than a number of at least 0 and less than 1
      */
     public TokenJitter {
         if (!(epsilon >= 0 && epsilon < 1)) {

@@ -106,6 +106,7 @@ public final class Nd4jBackend implements Backend {
      *
      * @param workers at least 1
      * @return a backend that is equal to this one
+     * @throws IllegalArgumentException for {@code workers} below 1
      */
     public Nd4jBackend withWorkers(int workers) {
         return new Nd4jBackend(precision, strategy, Require.atLeast("workers", workers, 1));
@@ -128,6 +129,7 @@ public final class Nd4jBackend implements Backend {
      *
      * @param matrix a matrix of this backend
      * @return an array of the same shape; without elements, an empty one
+     * @throws IllegalArgumentException for {@code matrix} of another backend
      */
     public INDArray unwrap(Matrix matrix) {
         KernelChecks.owner("matrix", matrix, this);

@@ -11,10 +11,10 @@ import org.moe4j.core.internal.SeededRows;
 /**
  * How weights are drawn: independent normal numbers, each cut off at a number of standard deviations.
  *
- * <p>A number is {@code standardDeviation · Φ⁻¹(Φ(−c) + u·(Φ(c) − Φ(−c)))} with u uniform in (0, 1), which has the same
- * distribution as drawing anew until the number lies within ±c standard deviations. Row i of a matrix has a random
- * stream of its own, made from the seed and i: the values depend on seed and position alone, not on backend, workers or
- * JVM.
+ * <p>A number is {@code standardDeviation · Φ⁻¹(Φ(−c) + u·(Φ(c) − Φ(−c)))} with u uniform in (0, 1), by inversion of
+ * the distribution function (docs/decisions/0007-inverse-cdf-normal.md). That has the same distribution as drawing anew until
+ * the number lies within ±c standard deviations. Row i of a matrix has a random stream of its own, made from the seed and i:
+ * the values depend on seed and position alone, not on backend, workers or JVM.
  *
  * @param standardDeviation of the normal before the cut, at least 0
  * @param cut c in standard deviations, more than 0; infinity for no cut
@@ -25,6 +25,8 @@ public record Initializer(double standardDeviation, double cut) {
      *
      * @param standardDeviation of the normal before the cut, at least 0
      * @param cut c in standard deviations, more than 0; infinity for no cut
+     * @throws IllegalArgumentException for {@code standardDeviation} other than a finite number of at least 0 or {@code cut}
+     *     other than a number above 0
      */
     public Initializer {
         if (!(standardDeviation >= 0) || Double.isInfinite(standardDeviation)) {

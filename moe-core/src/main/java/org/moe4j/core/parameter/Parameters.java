@@ -42,6 +42,7 @@ public final class Parameters implements AutoCloseable {
      * @param name dotted name, not empty
      * @param value the matrix
      * @return the set
+     * @throws IllegalArgumentException for a blank name
      */
     public static Parameters of(String name, Matrix value) {
         if (name.isBlank()) {

@@ -170,6 +170,7 @@ public final class Preset {
      * @param hiddenSize D
      * @param intermediateSize F
      * @return a preset that differs in its sizes only
+     * @throws IllegalArgumentException for {@code hiddenSize} below 1 or {@code intermediateSize} below 1
      */
     public Preset scaledTo(int hiddenSize, int intermediateSize) {
         Require.atLeast("hiddenSize", hiddenSize, 1);

@@ -94,6 +94,7 @@ public final class VectorBackend implements Backend {
      *
      * @param workers at least 1
      * @return a backend that is equal to this one
+     * @throws IllegalArgumentException for {@code workers} below 1
      */
     public VectorBackend withWorkers(int workers) {
         return new VectorBackend(single, storage, Require.atLeast("workers", workers, 1));

@@ -37,6 +37,7 @@ public record DownScale(double coefficient) {
      * Checks the coefficient.
      *
      * @param coefficient c, finite; 0 can be absorbed but not taken out
+     * @throws IllegalArgumentException for {@code coefficient} that is not finite
      */
     public DownScale {
         Require.finite("coefficient", coefficient);

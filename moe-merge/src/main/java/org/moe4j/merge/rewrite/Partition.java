@@ -42,6 +42,7 @@ public record Partition(Activation activation, boolean biases, int hiddenSize, L
      * @param biases whether every projection has a bias
      * @param hiddenSize D, at least 1
      * @param widths m_j of each part, at least 1 each, below 2³¹ in all
+     * @throws IllegalArgumentException for no part, a size below 1, or more than 2^31 − 1 units in all
      */
     public Partition {
         Require.atLeast("hiddenSize", hiddenSize, 1);
@@ -64,6 +65,7 @@ public record Partition(Activation activation, boolean biases, int hiddenSize, L
      * @param activation of all of them
      * @param experts at least one, all of one hidden size and one backend, with biases in all or in none
      * @return widths as they have them
+     * @throws IllegalArgumentException for no expert, or one with other parameters than the activation has
      */
     public static Partition of(Activation activation, List<Parameters> experts) {
         if (experts.isEmpty()) {
@@ -87,6 +89,7 @@ public record Partition(Activation activation, boolean biases, int hiddenSize, L
      * @param wide shape of the expert; how many there are of it does not matter
      * @param widths m_j, at least 1 each, F in all
      * @return the partition
+     * @throws IllegalArgumentException for a width below 1, or widths that do not add up to the intermediate size
      */
     public static Partition of(ExpertShape wide, int... widths) {
         long sum = 0;
@@ -107,6 +110,7 @@ public record Partition(Activation activation, boolean biases, int hiddenSize, L
      * @param wide shape of the expert; how many there are of it does not matter
      * @param parts n, at least 1, a divisor of F
      * @return n widths of F/n
+     * @throws IllegalArgumentException for a number of parts that does not divide the intermediate size
      */
     public static Partition even(ExpertShape wide, int parts) {
         if (parts < 1 || wide.intermediateSize() % parts != 0) {
@@ -182,6 +186,7 @@ public record Partition(Activation activation, boolean biases, int hiddenSize, L
      * @param gradients of the parts, in order, under the names of the weights
      * @param downBiasOf index of the part whose gradient of the down bias is taken
      * @return gradients of the wide expert
+     * @throws IllegalArgumentException for {@code downBiasOf} out of range
      */
     public Parameters concatenateGradients(List<Parameters> gradients, int downBiasOf) {
         Require.inRange("downBiasOf", downBiasOf, 0, widths.size() - 1, "parts");

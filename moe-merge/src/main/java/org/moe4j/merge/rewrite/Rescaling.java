@@ -23,6 +23,7 @@ public record Rescaling(double factor) {
      * Checks the factor.
      *
      * @param factor c, whose square and the reciprocal of it are normal numbers
+     * @throws IllegalArgumentException for {@code factor} other than a number whose square and its reciprocal are normal numbers
      */
     public Rescaling {
         if (!isUsable(factor)) {

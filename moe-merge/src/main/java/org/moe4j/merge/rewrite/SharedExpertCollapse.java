@@ -145,6 +145,7 @@ public final class SharedExpertCollapse {
      * @param wide a bank of one expert, of width F; it stays the caller's
      * @param widths m_j, at least 1 each, F in all
      * @return a bank of one per width, of the caller
+     * @throws IllegalArgumentException for a bank of more than one expert, or widths that do not add up to its own
      */
     public static List<FeedForwardExperts> splitBank(Experts wide, int... widths) {
         Require.count("wide", wide.shape().count(), 1, "expert (of a shared bank)");

@@ -43,6 +43,7 @@ public final class BatchCollapse {
      *
      * @param parts at least one, all of as many experts
      * @return what the blocks of all of them need
+     * @throws IllegalArgumentException for no part, or parts of different numbers of experts
      */
     public static BatchCollapse of(List<BatchCollapse> parts) {
         Require.atLeast("parts", parts.size(), 1);
@@ -70,6 +71,7 @@ public final class BatchCollapse {
      * @param topK K in 0..E; need not be whole, as the mean of a varying number
      * @param tokens B, at least 0
      * @return {@code E · (1 − (1 − K/E)^B)}, the expected number of distinct experts
+     * @throws IllegalArgumentException for E below 1, K outside 0..E, or fewer than 0 tokens
      */
     public static double ofIndependentUniform(int experts, double topK, long tokens) {
         Require.atLeast("experts", experts, 1);
@@ -96,6 +98,7 @@ public final class BatchCollapse {
          * No tokens yet.
          *
          * @param experts E, at least 1
+         * @throws IllegalArgumentException for {@code experts} below 1
          */
         public Counter(int experts) {
             this.experts = Require.atLeast("experts", experts, 1);

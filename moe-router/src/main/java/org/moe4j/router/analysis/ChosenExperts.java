@@ -194,6 +194,7 @@ public final class ChosenExperts {
      *
      * @param token 0 ≤ token &lt; T
      * @return a copy
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public int[] expertsOf(int token) {
         Objects.checkIndex(token, tokens);

@@ -59,6 +59,7 @@ public final class CoActivation {
          *
          * @param experts E, at least 1
          * @param counted which pairs
+         * @throws IllegalArgumentException for {@code experts} below 1
          */
         public Counter(int experts, Pairs counted) {
             this.experts = Require.atLeast("experts", experts, 1);
@@ -112,6 +113,7 @@ public final class CoActivation {
      * @param i 0 ≤ i &lt; E
      * @param j 0 ≤ j &lt; E
      * @return their number; for i = j the tokens of expert i
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public long together(int i, int j) {
         return together[Objects.checkIndex(i, experts) * experts + Objects.checkIndex(j, experts)];

@@ -69,6 +69,7 @@ public final class ExpertLoad {
          * No tokens yet.
          *
          * @param experts E, at least 1
+         * @throws IllegalArgumentException for {@code experts} below 1
          */
         public Counter(int experts) {
             counts = new long[Require.atLeast("experts", experts, 1)];
@@ -98,6 +99,7 @@ public final class ExpertLoad {
      *
      * @param other of as many experts
      * @return the sum
+     * @throws IllegalArgumentException for {@code other} with another number of experts
      */
     public ExpertLoad plus(ExpertLoad other) {
         Require.count("other", other.experts(), experts(), "experts");
@@ -140,6 +142,7 @@ public final class ExpertLoad {
      *
      * @param expert 0 ≤ expert &lt; E
      * @return at most T
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public long count(int expert) {
         return counts[Objects.checkIndex(expert, counts.length)];

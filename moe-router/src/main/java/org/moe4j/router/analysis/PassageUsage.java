@@ -14,6 +14,7 @@ public record PassageUsage(ExpertLoad first, ExpertLoad second) {
      *
      * @param first load of the first ⌊T/2⌋ tokens
      * @param second load of all others
+     * @throws IllegalArgumentException for halves of different numbers of experts
      */
     public PassageUsage {
         Require.count("second", second.experts(), first.experts(), "experts (of the first half)");
@@ -49,6 +50,7 @@ public record PassageUsage(ExpertLoad first, ExpertLoad second) {
          *
          * @param experts E, at least 1
          * @param tokens T, all that will come
+         * @throws IllegalArgumentException for {@code experts} below 1
          */
         public Counter(int experts, long tokens) {
             counts = new long[2][Require.atLeast("experts", experts, 1)];

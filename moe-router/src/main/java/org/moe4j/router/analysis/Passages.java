@@ -16,6 +16,7 @@ public final class Passages {
      * @param from first of them
      * @param tokens how many
      * @return a view
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public static RoutingSource part(RoutingSource source, long from, long tokens) {
         Objects.checkFromIndexSize(from, tokens, source.tokens());
@@ -33,6 +34,7 @@ public final class Passages {
      * @param source of one layer
      * @param parts N, at least 1
      * @return N views of ⌊T/N⌋ tokens
+     * @throws IllegalArgumentException for {@code parts} below 1
      */
     public static List<RoutingSource> parts(RoutingSource source, int parts) {
         Require.atLeast("parts", parts, 1);
@@ -50,6 +52,7 @@ public final class Passages {
      *
      * @param passages at least one, of one layer each, with as many experts
      * @return a view of N·min T tokens
+     * @throws IllegalArgumentException for no passage, or passages of different numbers of experts
      */
     public static RoutingSource interleaved(List<RoutingSource> passages) {
         Require.atLeast("passages", passages.size(), 1);

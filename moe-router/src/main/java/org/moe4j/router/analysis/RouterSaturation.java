@@ -19,6 +19,7 @@ public record RouterSaturation(long tokens, double saturation) {
      * @param earlier of one layer
      * @param later of the same layer and tokens
      * @return how much of the later routing the earlier has
+     * @throws IllegalArgumentException for sources of different numbers of experts or tokens
      */
     public static RouterSaturation of(RoutingSource earlier, RoutingSource later) {
         Require.count("earlier", earlier.experts(), later.experts(), "experts (of the later routing)");

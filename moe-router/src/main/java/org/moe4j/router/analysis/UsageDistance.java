@@ -66,6 +66,7 @@ public record UsageDistance(List<Double> noise, List<Pair> pairs) {
      * @param a a load
      * @param b another, of as many experts
      * @return in 0..1
+     * @throws IllegalArgumentException for loads of different numbers of experts
      */
     public static double totalVariation(ExpertLoad a, ExpertLoad b) {
         Require.count("b", b.experts(), a.experts(), "experts");
@@ -113,6 +114,7 @@ public record UsageDistance(List<Double> noise, List<Pair> pairs) {
      * @param used uses them
      * @param never does not, of as many experts
      * @return their indices, ascending
+     * @throws IllegalArgumentException for loads of different numbers of experts
      */
     public static List<Integer> usedOnlyBy(ExpertLoad used, ExpertLoad never) {
         Require.count("never", never.experts(), used.experts(), "experts");
@@ -131,6 +133,7 @@ public record UsageDistance(List<Double> noise, List<Pair> pairs) {
      * @param from where it is small
      * @param to where it is large, of as many experts
      * @return its index; of equal ones the lower
+     * @throws IllegalArgumentException for loads of different numbers of experts
      */
     public static int risesMost(ExpertLoad from, ExpertLoad to) {
         Require.count("to", to.experts(), from.experts(), "experts");

@@ -42,6 +42,7 @@ public record GlobalBalancingLoss(double coefficient, Seen seen) implements Rout
          *
          * @param experts E, at least 1
          * @return zeros
+         * @throws IllegalArgumentException for {@code experts} below 1
          */
         public static Seen none(int experts) {
             return new Seen(new double[Require.atLeast("experts", experts, 1)], 0);

@@ -62,6 +62,7 @@ public record Grouping(Scope scope, Layers layers, Length length) {
      * @param scope what a group of tokens is
      * @param layers what several layers are together
      * @param length how long a group is
+     * @throws IllegalArgumentException for pooled layers with another scope than the batch
      */
     public Grouping {
         if (layers == Layers.POOLED && scope != Scope.BATCH) {

@@ -47,6 +47,7 @@ public record VariationLoss(String name, double coefficient, Quantity quantity, 
      * @param quantity q
      * @param bySequence whether each sequence is a group of its own
      * @param epsilon ε, at least 0
+     * @throws IllegalArgumentException for {@code epsilon} other than a finite number of at least 0
      */
     public VariationLoss {
         TokenGroups.coefficient(coefficient);

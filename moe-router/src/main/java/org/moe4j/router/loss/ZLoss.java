@@ -26,6 +26,8 @@ public record ZLoss(double coefficient, OptionalDouble divisor) implements Route
      *
      * @param coefficient at least 0
      * @param divisor above 0; empty: the number of valid tokens
+     * @throws IllegalArgumentException for a coefficient that is below 0 or not finite, or a divisor that is not finite and above
+     *     0
      */
     public ZLoss {
         TokenGroups.coefficient(coefficient);

@@ -19,6 +19,7 @@ public record RecordedLayer(Routing routing, Optional<LogitSource> logits) {
      *
      * @param routing experts and weights of its tokens
      * @param logits of the same tokens; empty when they were not recorded
+     * @throws IllegalArgumentException for logits of another number of tokens or experts
      */
     public RecordedLayer {
         logits.ifPresent(source -> {
@@ -52,6 +53,7 @@ public record RecordedLayer(Routing routing, Optional<LogitSource> logits) {
      * @param from 0 ≤ from
      * @param count tokens, {@code from + count} ≤ T
      * @return their experts and weights
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public Routing part(int from, int count) {
         Objects.checkFromIndexSize(from, count, routing.tokens());

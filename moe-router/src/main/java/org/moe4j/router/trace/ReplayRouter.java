@@ -37,6 +37,7 @@ public final class ReplayRouter implements Router {
      *
      * @param routing of as many tokens as each call will have, with at least one expert for some token
      * @return the router
+     * @throws IllegalArgumentException for a routing whose K is outside 1..E
      */
     public static ReplayRouter of(Routing routing) {
         boolean fixed = routing.slots() == (long) routing.tokens() * routing.topK();

@@ -20,6 +20,7 @@ public record ExpertChoices(int experts, int topK, int width) {
      * @param experts E, at least 1
      * @param topK K in 0..E
      * @param width F, at least 1
+     * @throws IllegalArgumentException for {@code experts} below 1, {@code topK} out of range or {@code width} below 1
      */
     public ExpertChoices {
         Require.atLeast("experts", experts, 1);

@@ -25,6 +25,7 @@ public record LayerBill(int hiddenSize, ExpertShape routed, int topK, List<Exper
      * @param topK K in 1..E
      * @param shared the shared experts
      * @param routerBiases at least 0
+     * @throws IllegalArgumentException for {@code hiddenSize} below 1, {@code topK} out of range or {@code routerBiases} below 0
      */
     public LayerBill {
         Require.atLeast("hiddenSize", hiddenSize, 1);

@@ -18,6 +18,7 @@ public record Roofline(double flopsPerSecond, double bytesPerSecond) {
      *
      * @param flopsPerSecond above 0
      * @param bytesPerSecond above 0
+     * @throws IllegalArgumentException for a rate that is not finite and above 0
      */
     public Roofline {
         requirePositive("flopsPerSecond", flopsPerSecond);
@@ -49,6 +50,7 @@ public record Roofline(double flopsPerSecond, double bytesPerSecond) {
          * @param weights what weights are stored as
          * @param activations what tokens are stored as
          * @return the load; of no tokens nothing is read
+         * @throws IllegalArgumentException for fewer than 0 tokens, or distinct experts outside 0..E
          */
         public static Load of(
                 LayerBill layer, long tokens, double distinctExperts, NumberType weights, NumberType activations) {

@@ -25,6 +25,7 @@ public final class DecodingOrder implements RoutingSource {
      *
      * @param layers at least one, in the order in which they run, of the same tokens
      * @return one trace
+     * @throws IllegalArgumentException for no layer, or layers of different numbers of tokens
      */
     public static DecodingOrder of(List<? extends RoutingSource> layers) {
         Require.atLeast("layers.size", layers.size(), 1);

@@ -36,6 +36,7 @@ public final class LfuSimulation implements RoutingObserver {
      * @param experts E, at least 1
      * @param slots C, at least 1
      * @param counts what becomes of the count of an expert that is evicted
+     * @throws IllegalArgumentException for {@code experts} below 1 or {@code slots} below 1
      */
     public LfuSimulation(int experts, int slots, Counts counts) {
         Require.atLeast("experts", experts, 1);

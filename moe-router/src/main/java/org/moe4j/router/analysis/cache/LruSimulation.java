@@ -20,6 +20,7 @@ public final class LruSimulation implements RoutingObserver {
      * Empty caches.
      *
      * @param experts E, at least 1
+     * @throws IllegalArgumentException for {@code experts} below 1
      */
     public LruSimulation(int experts) {
         depth = new int[Require.atLeast("experts", experts, 1)];

@@ -37,6 +37,7 @@ public final class SimulatedHits {
      *
      * @param slots C, at least 1
      * @return its hits and misses
+     * @throws IllegalArgumentException for {@code slots} below 1
      */
     public SimulatedCache with(int slots) {
         Require.atLeast("slots", slots, 1);

@@ -23,6 +23,7 @@ public final class DevicePlacement {
      * @param experts E, at least 1
      * @param devices N, at least 1
      * @return the placement
+     * @throws IllegalArgumentException for fewer than 1 expert or device
      */
     public static DevicePlacement contiguous(int experts, int devices) {
         requireCounts(experts, devices);
@@ -42,6 +43,7 @@ public final class DevicePlacement {
      * @param experts E, at least 1
      * @param devices N, at least 1
      * @return the placement
+     * @throws IllegalArgumentException for fewer than 1 expert or device
      */
     public static DevicePlacement strided(int experts, int devices) {
         requireCounts(experts, devices);
@@ -56,6 +58,7 @@ public final class DevicePlacement {
      * @param devices N, at least 1
      * @param deviceOf for each of E experts its device, 0..N−1; copied
      * @return the placement
+     * @throws IllegalArgumentException for no expert, no device, or a device out of range
      */
     public static DevicePlacement of(int devices, int[] deviceOf) {
         requireCounts(deviceOf.length, devices);
@@ -103,6 +106,7 @@ public final class DevicePlacement {
      *
      * @param device 0 ≤ device &lt; N
      * @return 0 for a device without experts
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public int expertsOn(int device) {
         Objects.checkIndex(device, devices);
@@ -119,6 +123,7 @@ public final class DevicePlacement {
      *
      * @param expertLoad assignments of each of E experts
      * @return N sums
+     * @throws IllegalArgumentException for loads of another number of experts, or one below 0
      */
     public long[] load(long[] expertLoad) {
         requireLoad(expertLoad);
@@ -159,6 +164,7 @@ public final class DevicePlacement {
      *
      * @param topK K in 0..E
      * @return the expectation
+     * @throws IllegalArgumentException for {@code topK} out of range
      */
     public double expectedDevices(int topK) {
         Require.inRange("topK", topK, 0, deviceOf.length, "experts");
@@ -191,6 +197,7 @@ public final class DevicePlacement {
      *
      * @param config of the router, with E experts
      * @return at most N
+     * @throws IllegalArgumentException for {@code config} with another number of experts
      */
     public int mostDevices(RouterConfig config) {
         Require.count("config", config.experts(), deviceOf.length, "experts (of the placement)");

@@ -37,6 +37,7 @@ public final class ExpertCopies {
      * @param slotsPerDevice experts that a device has room for; E in all at least
      * @return the copies
      * @see <a href="https://github.com/deepseek-ai/EPLB">deepseek-ai/EPLB, eplb.py</a>
+     * @throws IllegalArgumentException for no expert, no device, a load below 0, or fewer slots than experts
      */
     public static ExpertCopies greedy(long[] expertLoad, int devices, int slotsPerDevice) {
         int experts = Require.atLeast("expertLoad.length", expertLoad.length, 1);

@@ -21,6 +21,7 @@ public final class ExpertMask {
      * @param experts E, at least 1
      * @param masked any number of experts
      * @return the mask
+     * @throws IllegalArgumentException for {@code experts} below 1 or {@code masked} out of range
      */
     public static ExpertMask without(int experts, int... masked) {
         boolean[] marks = new boolean[Require.atLeast("experts", experts, 1)];
@@ -51,6 +52,7 @@ public final class ExpertMask {
      * @param load tokens of each of E experts, as {@link org.moe4j.router.analysis.ExpertLoad#counts}
      * @param kept how many, in 0..E
      * @return the mask
+     * @throws IllegalArgumentException for {@code kept} outside 0..E
      */
     public static ExpertMask keepingMostUsed(long[] load, int kept) {
         Require.inRange("kept", kept, 0, load.length, "experts");
@@ -78,6 +80,7 @@ public final class ExpertMask {
      *
      * @param expert 0 ≤ expert &lt; E
      * @return true for one that takes no token
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public boolean isMasked(int expert) {
         return masked[Objects.checkIndex(expert, masked.length)];

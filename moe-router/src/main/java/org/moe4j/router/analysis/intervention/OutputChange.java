@@ -19,6 +19,7 @@ public record OutputChange(int tokens, double beforeRms, double differenceRms, d
      * @param before y (T×D)
      * @param after y' (T×D)
      * @return the change from the one to the other
+     * @throws IllegalArgumentException for {@code after} of another shape
      */
     public static OutputChange between(Matrix before, Matrix after) {
         KernelChecks.shape("after", after, before.rows(), before.columns(), "shape of before");

@@ -32,6 +32,7 @@ public final class ExpertPopularity {
      * @param topK K in 1..E
      * @param inclusion E numbers in 0..1 whose sum is K, but for rounding
      * @return the nearest multiples of 2^-32 with just that sum
+     * @throws IllegalArgumentException for K outside 1..E, probabilities outside 0..1, or a sum other than K
      */
     public static ExpertPopularity of(int topK, double... inclusion) {
         Require.inRange("topK", topK, 1, inclusion.length, "experts");
@@ -94,6 +95,7 @@ public final class ExpertPopularity {
      * @param variation standard deviation (population) of the expected loads over their mean, 0 to {@code √(E/K − 1)}, which K
      *     experts that take everything have
      * @return the most popular expert first
+     * @throws IllegalArgumentException for K outside 1..E, or a variation outside 0..√(E/K − 1)
      */
     public static ExpertPopularity ofVariation(int experts, int topK, double variation) {
         requireSizes(experts, topK);
@@ -185,6 +187,7 @@ public final class ExpertPopularity {
      *
      * @param expert 0 ≤ expert &lt; E
      * @return π_e
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public double inclusion(int expert) {
         return (double) units[Objects.checkIndex(expert, units.length)] / ONE;
@@ -218,6 +221,7 @@ public final class ExpertPopularity {
      *
      * @param other of as many experts
      * @return {@code ½ Σ_e |share_e − other share_e|}, 0..1
+     * @throws IllegalArgumentException for {@code other} with another number of experts
      */
     public double distance(ExpertPopularity other) {
         Require.count("other", other.experts(), experts(), "experts");

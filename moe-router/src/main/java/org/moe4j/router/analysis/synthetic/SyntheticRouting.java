@@ -77,6 +77,7 @@ public final class SyntheticRouting implements RoutingSource {
      * @param tokens T, at least 0
      * @param seed of all draws; layers need different ones
      * @return the source
+     * @throws IllegalArgumentException for {@code tokens} other than at least 0
      */
     public static SyntheticRouting of(ExpertPopularity popularity, long tokens, long seed) {
         if (tokens < 0) {
@@ -92,6 +93,7 @@ public final class SyntheticRouting implements RoutingSource {
      * @param length tokens of a run, at least 1
      * @param share probability of the common draw, 0..1
      * @return a changed copy
+     * @throws IllegalArgumentException for {@code length} below 1 or {@code share} other than 0..1
      */
     public SyntheticRouting withRuns(int length, double share) {
         Require.atLeast("length", length, 1);

@@ -43,6 +43,7 @@ public record DotProducts(List<Double> byHand, List<Double> given, int matching)
      * @param tokens (T×D)
      * @param token 0 ≤ token &lt; T
      * @return the comparison
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public static DotProducts of(TopKRouter router, Matrix tokens, int token) {
         Objects.checkIndex(token, tokens.rows());
@@ -68,6 +69,7 @@ public record DotProducts(List<Double> byHand, List<Double> given, int matching)
      * @param logits E numbers, as somebody computed them
      * @param roundoff u of that computation, as 2⁻²⁴ for single precision
      * @return the comparison
+     * @throws IllegalArgumentException for a bias or weights of another length
      */
     public static DotProducts of(double[] token, double[] weight, double[] bias, double[] logits, double roundoff) {
         Require.count("bias", bias.length, logits.length, "numbers (experts)");

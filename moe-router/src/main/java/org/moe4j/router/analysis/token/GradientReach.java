@@ -59,6 +59,7 @@ public record GradientReach(
      * @param weights one for each of them
      * @param g one for each of them: {@code ∂L/∂y · FFN_e(x)}
      * @return E numbers
+     * @throws IllegalArgumentException for weights or gradients of another length
      */
     public static double[] logitGradients(double[] scores, int[] chosen, double[] weights, double[] g) {
         Require.count("weights", weights.length, chosen.length, "numbers (one per chosen expert)");

@@ -65,6 +65,7 @@ public record LayerExplanation(
      * @param tokens (T×D), finite
      * @param token 0 ≤ token &lt; T
      * @return the explanation
+     * @throws IllegalArgumentException for {@code token} out of range
      */
     public static LayerExplanation of(MoeLayer layer, Matrix tokens, int token) {
         ExpertRows.requirePlain(layer);
@@ -154,6 +155,7 @@ public record LayerExplanation(
      *
      * @param residual D numbers: what the block's norm was given
      * @return D numbers {@code h + y}
+     * @throws IllegalArgumentException for {@code residual} with another number of numbers
      */
     public double[] withResidual(double[] residual) {
         Require.count("residual", residual.length, output.size(), "numbers (hidden size)");

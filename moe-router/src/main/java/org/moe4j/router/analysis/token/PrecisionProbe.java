@@ -95,6 +95,8 @@ public final class PrecisionProbe {
      * @param config a rule that looks at each token alone, without biases
      * @param weight E·D numbers, row after row, as in checkpoints
      * @return a probe without tokens
+     * @throws IllegalArgumentException for a rule that has biases or looks at more than one token, or weights that are no
+     *     multiple of E numbers
      */
     public static PrecisionProbe of(RouterConfig config, double[] weight) {
         if (config.selectionBias() || config.logitBias()) {
@@ -116,6 +118,7 @@ public final class PrecisionProbe {
      *
      * @param router whose rule looks at each token alone; it may be closed then
      * @return a probe without tokens
+     * @throws IllegalArgumentException for a router whose rule looks at more than one token
      */
     public static PrecisionProbe of(TopKRouter router) {
         try (Parameters parameters = router.parameters()) {
@@ -138,6 +141,7 @@ public final class PrecisionProbe {
      *
      * @param block (T×D), in whatever precision its backend holds them
      * @return this
+     * @throws IllegalArgumentException for a block of another width
      */
     public PrecisionProbe add(Matrix block) {
         Require.count("block", block.columns(), width, "columns (hidden size of the router)");

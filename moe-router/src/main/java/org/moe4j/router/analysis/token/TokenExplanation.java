@@ -83,6 +83,7 @@ public record TokenExplanation(
      * @param token 0 ≤ token &lt; T
      * @param config a rule that looks at each token alone
      * @return one explanation for each layer
+     * @throws IndexOutOfBoundsException for an index out of range
      */
     public static List<TokenExplanation> overLayers(
             List<? extends LogitSource> layers, long token, RouterConfig config) {
