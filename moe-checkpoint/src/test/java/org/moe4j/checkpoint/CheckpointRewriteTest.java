@@ -19,6 +19,7 @@ import org.moe4j.checkpoint.RewriteOperation.AbsorbRoutedScale;
 import org.moe4j.checkpoint.RewriteOperation.StoreAs;
 import org.moe4j.checkpoint.RewriteOperation.ToConvention;
 import org.moe4j.checkpoint.safetensors.ElementType;
+import org.moe4j.core.testing.Tolerance;
 
 /** Rewritten miniatures compute what the definition that wrote them computes. */
 class CheckpointRewriteTest {
@@ -129,10 +130,9 @@ class CheckpointRewriteTest {
                 }
             }
         }
-        double largest = Arrays.stream(expected).map(Math::abs).max().orElse(0);
-        for (int i = 0; i < expected.length; i++) {
-            assertThat(Math.abs(actual[i] - expected[i])).isLessThanOrEqualTo(bound[i] + 1e-12 * largest);
-        }
+        double largest = Tolerance.maxNorm(expected);
+        Arrays.setAll(bound, i -> bound[i] + 1e-12 * largest);
+        Tolerance.assertWithin("output", actual, expected, bound);
     }
 
     @Test

@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -23,6 +22,7 @@ import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.Tolerance;
 import org.moe4j.router.TopKPass;
 
 class FixtureTest {
@@ -92,10 +92,6 @@ class FixtureTest {
     }
 
     static void assertNear(double[] actual, double[] expected) {
-        double largest = Arrays.stream(expected).map(Math::abs).max().orElse(0);
-        assertThat(actual).hasSameSizeAs(expected);
-        for (int i = 0; i < expected.length; i++) {
-            assertThat(Math.abs(actual[i] - expected[i])).isLessThanOrEqualTo(1e-12 * largest);
-        }
+        Tolerance.assertWithinMaxNorm("numbers", actual, expected, 1e-12);
     }
 }

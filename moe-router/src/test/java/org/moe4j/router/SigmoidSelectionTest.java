@@ -10,6 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.dispatch.Routing;
+import org.moe4j.core.testing.Tolerance;
 
 /** Rough scores save time and change nothing: experts and weights are those of exact scores, sorted. */
 class SigmoidSelectionTest {
@@ -148,9 +149,8 @@ class SigmoidSelectionTest {
         float[] single = singleEnds.clone();
         SigmoidSelection.roughly(single, new float[8]);
         for (int i = 0; i < 8; i++) {
-            assertThat(Math.abs(rough[i] - 1 / (1 + StrictMath.exp(-ends[i])))).isLessThan(2e-7);
-            assertThat(Math.abs(single[i] - 1 / (1 + StrictMath.exp(-singleEnds[i]))))
-                    .isLessThan(2e-6);
+            Tolerance.assertWithin("double", rough[i], 1 / (1 + StrictMath.exp(-ends[i])), 2e-7);
+            Tolerance.assertWithin("single", single[i], 1 / (1 + StrictMath.exp(-singleEnds[i])), 2e-6);
         }
     }
 

@@ -1,14 +1,11 @@
 package org.moe4j.bench.checkpoint;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -29,6 +26,7 @@ import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.nd4j.Nd4jBackend.Precision;
 import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.testing.Tolerance;
 
 /** The miniature checkpoints of moe-checkpoint on ND4J, in both precisions: every family read row by row into native memory. */
 class FixturesOnNd4jTest {
@@ -91,13 +89,7 @@ class FixturesOnNd4jTest {
      */
     private record Limits(double relative) {
         void require(String tensor, double[] actual, double[] expected) {
-            double largest = Arrays.stream(expected).map(Math::abs).max().orElse(0);
-            assertThat(actual).as(tensor).hasSameSizeAs(expected);
-            double worst = 0;
-            for (int i = 0; i < expected.length; i++) {
-                worst = Math.max(worst, Math.abs(actual[i] - expected[i]));
-            }
-            assertThat(worst).as(tensor).isLessThanOrEqualTo(relative * largest);
+            Tolerance.assertWithinMaxNorm(tensor, actual, expected, relative);
         }
     }
 

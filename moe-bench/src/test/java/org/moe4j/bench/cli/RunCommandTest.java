@@ -21,6 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.bench.cli.RunFixture.Numbers;
 import org.moe4j.bench.cli.RunFixture.Outcome;
 import org.moe4j.checkpoint.safetensors.ElementType;
+import org.moe4j.core.testing.Tolerance;
 
 /** {@code moe run} on every published family in miniature. Tolerances are fractions of a tensor's largest magnitude. */
 final class RunCommandTest {
@@ -97,12 +98,7 @@ final class RunCommandTest {
 
     private static void assertNear(Numbers actual, Numbers expected, double tolerance, String name) {
         assertThat(actual.shape()).as(name).isEqualTo(expected.shape());
-        double largest = Arrays.stream(expected.values()).map(Math::abs).max().orElse(0);
-        double worst = 0;
-        for (int i = 0; i < expected.values().length; i++) {
-            worst = Math.max(worst, Math.abs(actual.values()[i] - expected.values()[i]));
-        }
-        assertThat(worst).as(name).isLessThanOrEqualTo(tolerance * largest);
+        Tolerance.assertWithinMaxNorm(name, actual.values(), expected.values(), tolerance);
     }
 
     @ParameterizedTest
@@ -138,14 +134,9 @@ final class RunCommandTest {
         assertThat(output.keySet()).containsExactly("output", "router_logits", "topk_index", "topk_weight");
         for (String tensor : List.of("output", "router_logits", "topk_weight")) {
             Numbers expected = fixture.expected(tensor).rows(1, 2);
-            double largest = Arrays.stream(fixture.expected(tensor).values())
-                    .map(Math::abs)
-                    .max()
-                    .orElseThrow();
-            for (int i = 0; i < expected.values().length; i++) {
-                assertThat(Math.abs(output.get(tensor).values()[i] - expected.values()[i]))
-                        .isLessThanOrEqualTo(DOUBLE * largest);
-            }
+            assertThat(Tolerance.distance(output.get(tensor).values(), expected.values()))
+                    .isLessThanOrEqualTo(
+                            DOUBLE * Tolerance.maxNorm(fixture.expected(tensor).values()));
         }
     }
 

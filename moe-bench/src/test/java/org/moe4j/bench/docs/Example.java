@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.moe4j.core.testing.Tolerance;
 
 /**
  * The text of one Example of a page. Each number in it has to be claimed by a phrase that contains it: as given, as the library's,
@@ -53,23 +54,18 @@ final class Example {
     void ours(String phrase, double[] library, double... definition) {
         assertThat(library).as("\"%s\" of %s", phrase, section).hasSameSizeAs(definition);
         for (int i = 0; i < library.length; i++) {
-            assertThat(Math.abs(library[i] - definition[i]))
-                    .as(
-                            "number %d of \"%s\" of %s: library %s, definition %s",
-                            i, phrase, section, library[i], definition[i])
-                    .isLessThanOrEqualTo(ROUNDING * Math.abs(definition[i]));
+            Tolerance.assertWithin(
+                    "number " + i + " of \"" + phrase + "\" of " + section,
+                    library[i],
+                    definition[i],
+                    ROUNDING * Math.abs(definition[i]));
         }
         theirs(phrase, library);
     }
 
     /** Numbers of the library that are the same up to rounding. */
     void requireEqual(double[] one, double[] other) {
-        assertThat(one).hasSameSizeAs(other);
-        for (int i = 0; i < one.length; i++) {
-            assertThat(Math.abs(one[i] - other[i]))
-                    .as("number %d in %s", i, section)
-                    .isLessThanOrEqualTo(ROUNDING);
-        }
+        assertThat(Tolerance.distance(one, other)).as("numbers in %s", section).isLessThanOrEqualTo(ROUNDING);
     }
 
     /** One number that the library computes. */

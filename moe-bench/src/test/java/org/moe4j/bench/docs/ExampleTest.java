@@ -47,7 +47,7 @@ final class ExampleTest {
     void theLibraryHasToAgreeWithTheDefinition() {
         assertThatThrownBy(() -> of("0.5").ours("0.5", 0.5 + 1e-12, 0.5))
                 .isInstanceOf(AssertionError.class)
-                .hasMessageContaining("library 0.500000000001, definition 0.5");
+                .hasMessage("number 0 of \"0.5\" of a section: expected 0.5 within 5.0E-13 but was 0.500000000001");
         assertThatThrownBy(() -> of("1 and 2").ours("1 and 2", new int[] {1, 2}, 2, 1))
                 .isInstanceOf(AssertionError.class);
     }

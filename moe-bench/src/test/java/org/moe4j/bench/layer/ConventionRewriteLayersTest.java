@@ -25,6 +25,7 @@ import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
+import org.moe4j.core.testing.Tolerance;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.ScaledMerge;
 import org.moe4j.merge.rewrite.ConventionRewrite;
@@ -120,7 +121,7 @@ class ConventionRewriteLayersTest {
         Map<String, double[]> before = arrays(c, layer, backend);
         Map<String, double[]> after = arrays(c, rewrite.layer(), backend);
         double[] output = before.remove("output");
-        assertThat(LayerChecks.distance(after.remove("output"), output))
+        assertThat(Tolerance.distance(after.remove("output"), output))
                 .as("output of %s", c)
                 .isLessThanOrEqualTo(u * FiniteDifferences.norm(output));
         double norm = FiniteDifferences.norm(before.values().toArray(new double[0][]));
@@ -130,7 +131,7 @@ class ConventionRewriteLayersTest {
             for (int i = 0; i < back.length; i++) {
                 back[i] *= c1;
             }
-            assertThat(LayerChecks.distance(back, gradient))
+            assertThat(Tolerance.distance(back, gradient))
                     .as("%s of %s", name, c)
                     .isLessThanOrEqualTo(u * norm);
         });

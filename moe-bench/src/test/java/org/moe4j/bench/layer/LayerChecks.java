@@ -19,6 +19,7 @@ import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
+import org.moe4j.core.testing.Tolerance;
 
 /** What is demanded of a layer of the library beside the definition of its case. */
 final class LayerChecks {
@@ -53,17 +54,16 @@ final class LayerChecks {
                 MoePass pass = layer.forward(tokens, LibraryLayer.context(c));
                 Matrix forward = pass.output();
                 Matrix apply = layer.apply(tokens)) {
-            assertThat(distance(forward.toArray(), expected))
+            assertThat(Tolerance.distance(forward.toArray(), expected))
                     .as("forward of %s", c)
                     .isLessThanOrEqualTo(allowed);
             double[] inPlainCall = c.training().situation().isPlain() ? expected : TokenwiseLayer.output(c.plain());
-            assertThat(distance(apply.toArray(), inPlainCall))
+            assertThat(Tolerance.distance(apply.toArray(), inPlainCall))
                     .as("apply of %s", c)
                     .isLessThanOrEqualTo(allowed);
             double losses = TokenwiseRoutes.losses(c);
-            assertThat(Math.abs(pass.auxiliaryLoss() - losses))
-                    .as("losses of %s", c)
-                    .isLessThanOrEqualTo(bound(backend, c) * Math.max(1, losses));
+            Tolerance.assertWithin(
+                    "losses of " + c, pass.auxiliaryLoss(), losses, bound(backend, c) * Math.max(1, losses));
             coefficients(c, pass, backend);
         }
     }
@@ -78,17 +78,21 @@ final class LayerChecks {
             for (int rank = 0; rank < pass.routing().count(t); rank++) {
                 actual[pass.routing().expert(t, rank)] = pass.coefficients().routed(t, rank);
             }
-            assertThat(distance(actual, r[t]))
+            assertThat(Tolerance.distance(actual, r[t]))
                     .as("routed coefficients of token %d of %s", t, c)
                     .isLessThanOrEqualTo(allowed);
-            assertThat(Math.abs(pass.coefficients().passed(t) - factor * passed[t]))
-                    .as("coefficient of token %d itself of %s", t, c)
-                    .isLessThanOrEqualTo(allowed);
+            Tolerance.assertWithin(
+                    "coefficient of token " + t + " itself of " + c,
+                    pass.coefficients().passed(t),
+                    factor * passed[t],
+                    allowed);
             double[] s = TokenwiseMerge.sharedCoefficients(c, t);
             for (int i = 0; i < s.length; i++) {
-                assertThat(Math.abs(pass.coefficients().shared(t, i) - s[i]))
-                        .as("shared coefficient %d of token %d of %s", i, t, c)
-                        .isLessThanOrEqualTo(bound(backend, c));
+                Tolerance.assertWithin(
+                        "shared coefficient " + i + " of token " + t + " of " + c,
+                        pass.coefficients().shared(t, i),
+                        s[i],
+                        bound(backend, c));
             }
         }
     }
@@ -161,7 +165,7 @@ final class LayerChecks {
         double norm = FiniteDifferences.norm(expected.values().toArray(new double[0][]));
         expected.forEach((name, values) ->
                 // forward and backward one after the other: twice the bound of a layer
-                assertThat(distance(actual.get(name), values))
+                assertThat(Tolerance.distance(actual.get(name), values))
                         .as("%s of %s", name, c)
                         .isLessThanOrEqualTo(2 * bound(backend, c) * norm));
     }
@@ -214,16 +218,5 @@ final class LayerChecks {
             sum += output[i] * c.dOutput().values()[i];
         }
         return sum;
-    }
-
-    /** The largest difference of two elements. */
-    static double distance(double[] a, double[] b) {
-        assertThat(a).hasSameSizeAs(b);
-        double worst = 0;
-        for (int i = 0; i < a.length; i++) {
-            double error = Math.abs(a[i] - b[i]);
-            worst = error <= worst ? worst : error; // a NaN is kept
-        }
-        return worst;
     }
 }

@@ -16,6 +16,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.testing.FiniteDifferences;
+import org.moe4j.core.testing.Tolerance;
 
 /** What a layer is equal to when its router has no opinion. */
 class LayerIdentityTest {
@@ -53,10 +54,10 @@ class LayerIdentityTest {
                     assertThat(pass.routing().expert(t, rank)).isEqualTo(rank);
                 }
             }
-            assertThat(LayerChecks.distance(forward.toArray(), expected))
+            assertThat(Tolerance.distance(forward.toArray(), expected))
                     .as("forward of %s", c)
                     .isLessThanOrEqualTo(allowed);
-            assertThat(LayerChecks.distance(apply.toArray(), expected))
+            assertThat(Tolerance.distance(apply.toArray(), expected))
                     .as("apply of %s", c)
                     .isLessThanOrEqualTo(allowed);
         }

@@ -20,6 +20,7 @@ import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
+import org.moe4j.core.testing.Tolerance;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.ScaledMerge;
 import org.moe4j.merge.rewrite.RoutedExpertSplit;
@@ -101,7 +102,7 @@ class RoutedExpertSplitLayersTest {
         Map<String, double[]> before = ConventionRewriteLayersTest.arrays(c, layer, backend);
         Map<String, double[]> after = ConventionRewriteLayersTest.arrays(c, split.layer(), backend);
         double[] output = before.remove("output");
-        assertThat(LayerChecks.distance(after.get("output"), output))
+        assertThat(Tolerance.distance(after.get("output"), output))
                 .as("output of %s", c)
                 .isLessThanOrEqualTo(u * FiniteDifferences.norm(output));
         double allowed = u * FiniteDifferences.norm(before.values().toArray(new double[0][]));
@@ -114,7 +115,7 @@ class RoutedExpertSplitLayersTest {
                     double[] expected = slice(name, c.number(name), gradient, i, parts);
                     double[] actual =
                             times(after.get(part), down ? split.routedDown().factor() : 1);
-                    assertThat(LayerChecks.distance(actual, expected))
+                    assertThat(Tolerance.distance(actual, expected))
                             .as("%s of %s", part, c)
                             .isLessThanOrEqualTo(allowed);
                 }
@@ -128,7 +129,7 @@ class RoutedExpertSplitLayersTest {
             } else if (name.startsWith("shared.") && down) {
                 actual = times(actual, split.sharedDown().factor());
             }
-            assertThat(LayerChecks.distance(actual, gradient))
+            assertThat(Tolerance.distance(actual, gradient))
                     .as("%s of %s", name, c)
                     .isLessThanOrEqualTo(allowed);
         });

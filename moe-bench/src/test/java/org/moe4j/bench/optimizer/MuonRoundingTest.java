@@ -3,6 +3,7 @@ package org.moe4j.bench.optimizer;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
+import org.moe4j.core.testing.Tolerance;
 import org.moe4j.merge.rewrite.Rescaling;
 
 /**
@@ -30,14 +31,6 @@ class MuonRoundingTest {
         return gradient;
     }
 
-    private static double distance(double[] left, double[] right) {
-        double distance = 0;
-        for (int i = 0; i < left.length; i++) {
-            distance = Math.max(distance, Math.abs(left[i] - right[i]));
-        }
-        return distance;
-    }
-
     /** The largest distance of W'/c from W in the first steps. */
     private static double parted(double c, int steps) {
         Rescaling rescaling = new Rescaling(c);
@@ -49,7 +42,7 @@ class MuonRoundingTest {
         for (int step = 0; step < steps; step++) {
             muon.step(gradient(muon.values(), 1), RATE);
             mapped.step(gradient(mapped.values(), c), RATE * rescaling.adamRate());
-            parted = Math.max(parted, distance(muon.values(), times(mapped.values(), 1 / c)));
+            parted = Math.max(parted, Tolerance.distance(muon.values(), times(mapped.values(), 1 / c)));
         }
         return parted;
     }

@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.moe4j.core.testing.Tolerance;
 
 /** Products in pieces, with and without kernels for small ones, beside loops. */
 class HostGemmTest {
@@ -65,9 +66,7 @@ class HostGemmTest {
                     new HostGemm(ELEMENTS, smallKernels).rowMajor(rows, columns, List.of(term, term), y);
                     ELEMENTS.read(y.buffer().block(), 0, actual, 0, actual.length);
                 }
-                for (int i = 0; i < actual.length; i++) {
-                    assertThat(Math.abs(actual[i] - expected[i])).isLessThanOrEqualTo(4 * inner * inner * 0x1p-53);
-                }
+                assertThat(Tolerance.distance(actual, expected)).isLessThanOrEqualTo(4 * inner * inner * 0x1p-53);
             }
         }
     }

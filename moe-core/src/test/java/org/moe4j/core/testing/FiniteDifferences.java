@@ -35,9 +35,7 @@ public final class FiniteDifferences {
     public static double norm(double[]... gradients) {
         double norm = 0;
         for (double[] gradient : gradients) {
-            for (double value : gradient) {
-                norm = Math.max(norm, Math.abs(value));
-            }
+            norm = Math.max(norm, Tolerance.maxNorm(gradient));
         }
         return norm;
     }
@@ -56,7 +54,9 @@ public final class FiniteDifferences {
             double error = Math.abs(analytic[i] - numeric[i]);
             double allowed = TOLERANCE * Math.max(norm, Math.max(Math.abs(analytic[i]), Math.abs(numeric[i])));
             double ratio = error == 0 ? 0 : error / allowed;
-            worst = Double.isNaN(ratio) ? Double.POSITIVE_INFINITY : Math.max(worst, ratio);
+            worst = ratio >= 0 && allowed < Double.POSITIVE_INFINITY
+                    ? Math.max(worst, ratio)
+                    : Double.POSITIVE_INFINITY;
         }
         return worst;
     }

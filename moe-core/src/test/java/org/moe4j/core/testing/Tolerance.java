@@ -26,13 +26,33 @@ public final class Tolerance {
         return count * u * Math.abs(size);
     }
 
-    /** Largest absolute value, of finite numbers. */
+    /** Largest absolute value, of finite numbers: an infinite one would allow everything. */
     public static double maxNorm(double[] values) {
         double norm = 0;
         for (double value : values) {
             norm = Math.max(norm, Math.abs(value));
         }
+        if (!Double.isFinite(norm)) {
+            throw new AssertionError("expected finite numbers but was " + Arrays.toString(values));
+        }
         return norm;
+    }
+
+    /** The largest difference of two elements; NaN where one is. */
+    public static double distance(double[] actual, double[] expected) {
+        assertThat(actual).hasSameSizeAs(expected);
+        double worst = 0;
+        for (int i = 0; i < actual.length; i++) {
+            worst = Math.max(worst, Math.abs(actual[i] - expected[i])); // keeps a NaN
+        }
+        return worst;
+    }
+
+    /** One number within a tolerance. */
+    public static void assertWithin(String what, double actual, double expected, double tolerance) {
+        if (!(Math.abs(actual - expected) <= tolerance)) {
+            throw new AssertionError(what + ": expected " + expected + " within " + tolerance + " but was " + actual);
+        }
     }
 
     /** Each element within its own tolerance; the message names the first that is not. */

@@ -1,6 +1,6 @@
 package org.moe4j.core.vector;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
 import java.util.List;
@@ -42,8 +42,9 @@ class BackwardPiecesTest {
                 BankPass pass = bank.forward(backend.matrix(1, hiddenSize, x), new int[1], RowGroups.single(1));
                 Matrix gradient = backend.matrix(1, hiddenSize, dOutput);
                 BankPass.BankGradients gradients = pass.backward(gradient)) {
-            assertArrayEquals(
-                    expected, gradients.input().toArray(), () -> hiddenSize + " columns, " + workers + " workers");
+            assertThat(gradients.input().toArray())
+                    .as("%d columns, %d workers", hiddenSize, workers)
+                    .isEqualTo(expected);
         }
     }
 

@@ -33,6 +33,7 @@ import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.Tolerance;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.ScaledMerge;
 
@@ -117,13 +118,7 @@ class ConventionRewriteTest {
 
     /** To 1e-13 of the largest element. */
     static void close(double[] actual, double[] expected) {
-        double norm = 0;
-        for (double value : expected) {
-            norm = Math.max(norm, Math.abs(value));
-        }
-        for (int i = 0; i < expected.length; i++) {
-            assertThat(Math.abs(actual[i] - expected[i])).isLessThanOrEqualTo(1e-13 * norm);
-        }
+        Tolerance.assertWithinMaxNorm("numbers", actual, expected, 1e-13);
     }
 
     @ParameterizedTest

@@ -125,10 +125,6 @@ class PartitionTrainingTest {
         State undivided = concatenated(partition, trained(drawn, split(partition, half), 1 + STEPS, 1));
         double[] moved = undivided.weights.get("downBias").toArray();
         double[] expected = again.weights.get("downBias").toArray();
-        double distance = 0;
-        for (int i = 0; i < moved.length; i++) {
-            distance = Math.max(distance, Math.abs(moved[i] - expected[i]));
-        }
-        assertThat(distance).as("seed %d", seed).isGreaterThan(RATE / 10);
+        assertThat(Tolerance.distance(moved, expected)).as("seed %d", seed).isGreaterThan(RATE / 10);
     }
 }

@@ -10,7 +10,6 @@ import static org.moe4j.merge.rewrite.SharedLayers.equalGates;
 import static org.moe4j.merge.rewrite.SharedLayers.experts;
 import static org.moe4j.merge.rewrite.SharedLayers.gate;
 import static org.moe4j.merge.rewrite.SharedLayers.layer;
-import static org.moe4j.merge.rewrite.SharedLayers.norm;
 import static org.moe4j.merge.rewrite.SharedLayers.plain;
 import static org.moe4j.merge.rewrite.SharedLayers.random;
 import static org.moe4j.merge.rewrite.SharedLayers.swiGlu;
@@ -33,6 +32,7 @@ import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.testing.PlainActivations;
 import org.moe4j.core.testing.TokenwiseFeedForward;
+import org.moe4j.core.testing.Tolerance;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.GatedMerge;
 import org.moe4j.merge.ScaledMerge;
@@ -170,7 +170,7 @@ class SharedBranchCollapseTest {
             double[] row = dWide.parameters().get("merge.gate").toArray();
             for (int i = 0; i < HIDDEN; i++) {
                 double sum = rows[i] + rows[HIDDEN + i] + rows[2 * HIDDEN + i];
-                assertThat(Math.abs(row[i] - sum)).isLessThan(ROUNDING * norm(rows));
+                Tolerance.assertWithin("gate " + i, row[i], sum, ROUNDING * Tolerance.maxNorm(rows));
             }
             List<Double> below = new ArrayList<>();
             for (int j = 0; j < 3; j++) {

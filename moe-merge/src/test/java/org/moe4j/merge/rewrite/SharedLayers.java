@@ -21,6 +21,7 @@ import org.moe4j.core.layer.Router;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.testing.Tolerance;
 import org.moe4j.merge.GatedMerge;
 import org.moe4j.merge.SharedScore;
 
@@ -78,18 +79,9 @@ final class SharedLayers {
         return gate(score, rows);
     }
 
-    /** Largest absolute value. */
-    static double norm(double[] values) {
-        return Arrays.stream(values).map(Math::abs).max().orElse(0);
-    }
-
     /** Largest difference of two outputs, as a multiple of the largest number. */
     static double distance(Matrix a, Matrix b) {
-        double[] left = a.toArray();
-        double[] right = b.toArray();
-        double[] differences = new double[left.length];
-        Arrays.setAll(differences, i -> left[i] - right[i]);
-        return norm(differences) / norm(left);
+        return Tolerance.distance(b.toArray(), a.toArray()) / Tolerance.maxNorm(a.toArray());
     }
 
     /** Experts that are someone else's, whatever they do. */
