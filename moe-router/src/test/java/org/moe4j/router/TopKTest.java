@@ -2,11 +2,15 @@ package org.moe4j.router;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.moe4j.core.testing.Promise;
 
 class TopKTest {
     /** Brute force: K times the first of the largest that is not taken yet. */
@@ -94,5 +98,79 @@ class TopKTest {
             }
             subject.select(scores, into, 0);
         }
+    }
+
+    /** What is wrong with a selection, in words; empty when it is the first K of a stable sort, which knows no level and no list. */
+    private static String fault(double[] scores, int[] selected) {
+        List<Integer> order = new ArrayList<>();
+        for (int e = 0; e < scores.length; e++) {
+            order.add(e);
+        }
+        order.sort((a, b) -> scores[a] > scores[b] ? -1 : scores[a] < scores[b] ? 1 : 0);
+        for (int rank = 0; rank < selected.length; rank++) {
+            if (selected[rank] != order.get(rank)) {
+                return "rank " + rank + ": expected expert " + order.get(rank) + " but was " + selected[rank];
+            }
+        }
+        return "";
+    }
+
+    /** Any numbers that can be compared: half of the rows have four values only, some of them infinite or a zero of either sign. */
+    private static void draw(SplittableRandom random, double[] scores) {
+        double inf = Double.POSITIVE_INFINITY;
+        double[] values = {random.nextInt(4) == 0 ? inf : 1, 0.0, -0.0, random.nextInt(4) == 0 ? -inf : -1};
+        boolean ties = random.nextBoolean();
+        double scale = Math.scalb(1.0, random.nextInt(-300, 300));
+        for (int e = 0; e < scores.length; e++) {
+            scores[e] = ties ? values[random.nextInt(4)] : scale * random.nextDouble(-1, 1);
+        }
+    }
+
+    private static int mismatches(int rows) {
+        SplittableRandom random = new SplittableRandom(8);
+        int wrong = 0;
+        for (int row = 0; row < rows; ) {
+            int experts = random.nextInt(3) == 0 ? 1 + random.nextInt(8) : 1 + random.nextInt(512);
+            int topK = random.nextBoolean() ? 1 + random.nextInt(Math.min(experts, 16)) : 1 + random.nextInt(experts);
+            TopK subject = new TopK(experts, topK);
+            double[] scores = new double[experts];
+            int[] selected = new int[topK];
+            for (int end = Math.min(rows, row + 50); row < end; row++) {
+                draw(random, scores);
+                subject.select(scores, selected, 0);
+                boolean alone = row % 50 == 0;
+                int[] byItself = alone ? new ExpertSelection.PlainTopK().select(scores, topK) : selected;
+                wrong += fault(scores, selected).isEmpty() && Arrays.equals(selected, byItself) ? 0 : 1;
+            }
+        }
+        return wrong;
+    }
+
+    @Test
+    void theOrderIsTotal() {
+        int rows = 10_000;
+        int wrong = mismatches(rows);
+        Promise.measured(8, "selections beside a sort", wrong + " of " + rows + " rows differ");
+        assertThat(wrong).isZero();
+    }
+
+    @Test
+    @Tag("soak")
+    void theOrderIsTotalInAMillionRows() {
+        int rows = 1_000_000;
+        int wrong = mismatches(rows);
+        Promise.measured(8, "selections beside a sort at length", wrong + " of " + rows + " rows differ");
+        assertThat(wrong).isZero();
+    }
+
+    /** The comparison bites. */
+    @Test
+    void aSwappedTieAndAnExpertTwiceAreFound() {
+        double[] scores = {0.0, 3, -0.0, 3};
+        assertThat(fault(scores, new int[] {1, 3, 0})).isEmpty();
+        assertThat(fault(scores, new int[] {3, 1, 0})).isEqualTo("rank 0: expected expert 1 but was 3");
+        assertThat(fault(scores, new int[] {1, 3, 2})).isEqualTo("rank 2: expected expert 0 but was 2");
+        assertThat(fault(scores, new int[] {1, 1, 0})).isEqualTo("rank 1: expected expert 3 but was 1");
+        assertThat(fault(scores, new int[] {1, 3, 0, 2})).isEmpty();
     }
 }
