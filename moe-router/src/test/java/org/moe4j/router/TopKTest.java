@@ -163,6 +163,37 @@ class TopKTest {
         assertThat(wrong).isZero();
     }
 
+    /**
+     * The level lies two mean deviations below the usual K-th largest: of 512 normal numbers the 8th largest is usually 2.15 with a
+     * mean deviation of 0.1, and 13 lie above 1.95.
+     */
+    @ParameterizedTest
+    @CsvSource({"0, 1", "-50, 1", "1000, 0.01"})
+    void littleMoreIsListedThanSelected(double mean, double deviation) {
+        SplittableRandom random = new SplittableRandom(5);
+        TopK subject = new TopK(512, 8);
+        double[] scores = new double[512];
+        int[] selected = new int[8];
+        int listed = 0;
+        int all = 0;
+        for (int token = 0; token < 3000; token++) {
+            for (int e = 0; e < scores.length; e++) {
+                scores[e] = mean + deviation * random.nextGaussian();
+            }
+            int count = subject.list(scores, subject.level());
+            for (int i = 0; i < count; i++) {
+                subject.values()[i] = scores[subject.listed()[i]];
+            }
+            subject.order(count, selected, 0);
+            assertThat(subject.last()).isEqualTo(scores[selected[7]]);
+            subject.learn();
+            listed += token < 1000 ? 0 : count;
+            all += token >= 1000 && count == 512 ? 1 : 0;
+        }
+        assertThat(listed / 2000.0).isBetween(10.0, 18.0);
+        assertThat(all).as("tokens of which all were listed").isLessThan(5);
+    }
+
     /** The comparison bites. */
     @Test
     void aSwappedTieAndAnExpertTwiceAreFound() {
