@@ -79,6 +79,9 @@ public final class Consumer {
         try {
             Backends.named("nd4j", Backends.Precision.FLOAT32);
         } catch (IllegalStateException e) {
+            if (!e.getMessage().startsWith("nd4j: ") || !e.getMessage().contains("org.bytedeco:openblas")) {
+                throw new AssertionError("without-nd4j: expected what is missing but was " + e.getMessage(), e);
+            }
             System.out.println("without-nd4j: " + e.getMessage());
             return;
         }
