@@ -67,6 +67,7 @@ final class ConsumersTest {
             }
         }
         assertThat(seen).isGreaterThan(13);
+        assertThat(text("examples/pom.xml")).contains("<moe4j.version>" + version + "</moe4j.version>");
         assertThat(text("CITATION.cff")).contains("\nversion: " + version + "\n");
     }
 }
