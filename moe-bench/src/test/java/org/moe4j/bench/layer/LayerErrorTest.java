@@ -20,8 +20,10 @@ import org.moe4j.core.vector.VectorBackend;
  * How far whole layers are from their definition in double, with the same routing: draws near a tie are refused, and counted. Logits are
  * of about unit size; the conventions are those of {@link LayerDraw}.
  *
+ * <p>{@code -Dmoe.layers=…} runs so many in the long form.
+ *
  * <p>Outputs: {@code ‖y − ŷ‖_F / ‖ŷ‖_F} in units of {@code √max(D, F)·u}. Gradients: the same for each of them, of the largest norm that
- * a gradient of the layer has. In double the definition itself rounds as much as the subject; there the unit is {@code √max(D, F)·u} too.
+ * a gradient of the layer has, or of the size of its losses. In double the definition itself rounds as much as the subject; there the unit is {@code √max(D, F)·u} too.
  */
 class LayerErrorTest {
     private static final double FORWARD = 4;
@@ -43,16 +45,22 @@ class LayerErrorTest {
         for (long seed = from; seed < to; seed++) {
             LayerCase drawn = LayerDraw.ofUnitLogits(seed, false, low, high, refused);
             layers++;
+            double[] output = TokenwiseLayer.output(drawn);
+            Map<String, double[]> gradients;
+            try (MoeLayer defining = LibraryLayer.of(drawn, ReferenceBackend.instance())) {
+                gradients = LayerChecks.gradients(drawn, defining, ReferenceBackend.instance());
+            }
+            int longest = Math.max(
+                    Math.max(drawn.sizes().hidden(), drawn.sizes().width()),
+                    Math.max(drawn.shared().width(), drawn.expertHidden()));
             for (Backend backend : backends()) {
-                LayerCase c = LibraryDraws.in(drawn, backend);
-                double unit = backend.unitRoundoff()
-                        * Math.sqrt(Math.max(
-                                Math.max(c.sizes().hidden(), c.sizes().width()),
-                                Math.max(c.shared().width(), c.expertHidden())));
+                LayerCase c = LibraryDraws.in(
+                        drawn, backend); // factors of a jitter are rounded; the definition has the exact ones
+                double unit = backend.unitRoundoff() * Math.sqrt(longest);
                 double[] errors = worst.computeIfAbsent(backend.name(), name -> new double[2]);
                 try (MoeLayer layer = LibraryLayer.of(c, backend)) {
-                    double forward = forward(c, layer, backend) / unit;
-                    double backward = backward(c, layer, backend) / unit;
+                    double forward = forward(c, layer, backend, output) / unit;
+                    double backward = backward(gradients, LayerChecks.gradients(c, layer, backend), ofLosses(c)) / unit;
                     assertThat(forward).as("forward of %s on %s", c, backend).isLessThanOrEqualTo(FORWARD);
                     assertThat(backward).as("gradients of %s on %s", c, backend).isLessThanOrEqualTo(BACKWARD);
                     errors[0] = Math.max(errors[0], forward);
@@ -62,28 +70,30 @@ class LayerErrorTest {
         }
     }
 
-    private static double forward(LayerCase c, MoeLayer layer, Backend backend) {
-        double[] expected = TokenwiseLayer.output(c);
+    private static double forward(LayerCase c, MoeLayer layer, Backend backend, double[] expected) {
         try (Matrix tokens = c.tokens().on(backend);
                 Matrix y = layer.apply(tokens, LibraryLayer.context(c))) {
-            double norm = norm(expected);
             double distance = distance(y.toArray(), expected);
-            return distance == 0 ? 0 : distance / norm;
+            return distance == 0 ? 0 : distance / norm(expected);
         }
     }
 
-    private static double backward(LayerCase c, MoeLayer layer, Backend backend) {
-        try (MoeLayer defining = LibraryLayer.of(c, ReferenceBackend.instance())) {
-            Map<String, double[]> expected = LayerChecks.gradients(c, defining, ReferenceBackend.instance());
-            Map<String, double[]> actual = LayerChecks.gradients(c, layer, backend);
-            double largest = 0;
-            double distance = 0;
-            for (Map.Entry<String, double[]> gradient : expected.entrySet()) {
-                largest = Math.max(largest, norm(gradient.getValue()));
-                distance = Math.max(distance, distance(actual.get(gradient.getKey()), gradient.getValue()));
-            }
-            return distance == 0 ? 0 : distance / largest;
+    /** What a gradient of losses is made of, even where its terms cancel: with all experts chosen a balance loss has none. */
+    private static double ofLosses(LayerCase c) {
+        double sum = c.training().losses().stream()
+                .mapToDouble(LossWords::coefficient)
+                .sum();
+        return sum / Math.max(1, c.sizes().tokens());
+    }
+
+    private static double backward(Map<String, double[]> expected, Map<String, double[]> actual, double least) {
+        double largest = least;
+        double distance = 0;
+        for (Map.Entry<String, double[]> gradient : expected.entrySet()) {
+            largest = Math.max(largest, norm(gradient.getValue()));
+            distance = Math.max(distance, distance(actual.get(gradient.getKey()), gradient.getValue()));
         }
+        return distance == 0 ? 0 : distance / largest;
     }
 
     static double norm(double[] values) {
@@ -126,7 +136,7 @@ class LayerErrorTest {
     @Test
     @Tag("soak")
     void manyLayersAreWithinTheirBounds() {
-        layers(10_000, 110_000, 8, 33);
+        layers(10_000, 10_000 + Long.getLong("moe.layers", 100_000), 8, 33);
         layers(110_000, 110_300, 33, 513);
         keep("soak");
     }

@@ -95,11 +95,13 @@ public final class ExactActivations {
         return new DoubleDouble[] {x.times(s), s.plus(x.times(s).times(rest).times(slopeOfT))};
     }
 
-    private static DoubleDouble density(DoubleDouble x) {
+    /** {@code e^(−x²/2) / √(2π)}. */
+    public static DoubleDouble density(DoubleDouble x) {
         return x.times(x).times(DoubleDouble.of(-0.5)).exp().times(DoubleDouble.DENSITY_AT_ZERO);
     }
 
-    private static DoubleDouble cdf(DoubleDouble x) {
+    /** Φ: its series with positive terms, and Laplace's continued fraction beyond 4. */
+    public static DoubleDouble cdf(DoubleDouble x) {
         if (x.high() > 0) {
             return DoubleDouble.ONE.minus(cdf(x.negated()));
         }
