@@ -1,6 +1,7 @@
 package org.moe4j.bench.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.lang.module.ModuleFinder;
@@ -17,6 +18,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.bench.docs.DocumentedText.Block;
 import org.moe4j.bench.docs.DocumentedText.Command;
 
@@ -140,5 +142,21 @@ final class BuildCommandsTest {
         assertThat(Arrays.asList("--add-modules", "-jar", "-cp"))
                 .as(command.toString())
                 .containsAnyElementsOf(words);
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "verify -Pnothing",
+                "verify -pl moe-nothing",
+                "test -Dtest=NothingTest",
+                "verify -Dmoe.nothing=1",
+                "verfiy",
+                "nothing:apply",
+                "-B"
+            })
+    void whatIsNotThereIsFound(String words) {
+        Command command = new Command("page:1", true, List.of(), "mvn", List.of(words.split(" ", -1)));
+        assertThatThrownBy(() -> whatMavenIsAskedForIsThere(command)).isInstanceOf(AssertionError.class);
     }
 }

@@ -1,6 +1,7 @@
 package org.moe4j.bench.docs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -166,5 +167,22 @@ final class MoeCommandsTest {
                 assertThat(printed).contains("\n" + part.strip() + "\n");
             }
         }
+    }
+
+    @Test
+    void whatIsWrongIsFound() {
+        Command command = new Command("page:1", true, List.of(), "./moe", List.of("inspect", "PATH", "--jsn"));
+        assertThatThrownBy(() -> commandsRun(command)).hasMessageContaining("--jsn");
+        assertThatThrownBy(() -> fixtures.withFixtures(List.of("inspect", "ELSEWHERE")))
+                .hasMessageContaining("ELSEWHERE: expected a fixture");
+        Command mention = new Command("page:1", false, List.of(), "./moe", List.of("study", "nothing", "…"));
+        assertThatThrownBy(() -> commandsRun(mention)).isInstanceOf(AssertionError.class);
+        Command benchmark = new Command("page:1", true, List.of(), "./moe", List.of("bench", "Nothing"));
+        assertThatThrownBy(() -> commandsRun(benchmark)).isInstanceOf(AssertionError.class);
+        Block shown = outputs().findFirst().orElseThrow();
+        Block other =
+                new Block(shown.page(), shown.line(), shown.kind(), shown.text().replaceFirst("1\\.5 %", "1.6 %"));
+        assertThat(other).isNotEqualTo(shown);
+        assertThatThrownBy(() -> whatIsShownIsWhatIsPrinted(other)).isInstanceOf(AssertionError.class);
     }
 }

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.bench.docs.DocumentedText.Block;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.router.RouterConfig;
@@ -238,5 +239,15 @@ final class SnippetsTest {
                 .map(found -> found.group(1))
                 .filter(name -> !name.equals("moe-bom"))
                 .forEach(name -> assertThat(drawing.text()).contains(name));
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"<version>0.3.30-1.5.12</version>", "<classifier>x</classifier>"})
+    void otherCoordinatesAreFound(String line) {
+        String artifact = line.contains("version") ? "openblas" : "openblass";
+        String text = "<dependency><groupId>org.bytedeco</groupId><artifactId>" + artifact + "</artifactId>" + line
+                + "</dependency>";
+        Block block = new Block(ROOT.resolve("README.md"), 1, "xml", text);
+        assertThatThrownBy(() -> coordinatesAreThoseOfTheProject(block)).isInstanceOf(AssertionError.class);
     }
 }
