@@ -48,6 +48,15 @@ public final class Backends {
         Optional<String> obstacle();
 
         /**
+         * What it computes with here, for the line of the log that says it was chosen: kernels, threads, versions.
+         *
+         * @return a few words, or empty, as by default, for its name alone
+         */
+        default Optional<String> details() {
+            return Optional.empty();
+        }
+
+        /**
          * Makes a backend; asked only when nothing is in the way.
          *
          * @param precision number type, or at least as precise as
@@ -66,7 +75,7 @@ public final class Backends {
         private Found() {}
 
         private static KnownBackends.Choice said(KnownBackends.Choice best) {
-            if (best.provider().isPresent()) {
+            if (best.provider().isPresent() && LOG.isInfoEnabled()) {
                 LOG.info("{}", best);
             }
             return best;
@@ -85,8 +94,8 @@ public final class Backends {
 
     /**
      * The fastest backend that can run here: that on Java's Vector API where the JVM has its module, else that on OpenBLAS where its
-     * natives are on the class path. Which one it is, is decided once in a process and said once to the log, in one line of level INFO.
-     * The reference is never chosen: it is had by its name.
+     * natives are on the class path. Which one it is, is decided once in a process and said once to the log, in one line of level INFO, with its
+     * kernels, the processors, and the versions of what it stands on. The reference is never chosen: it is had by its name.
      *
      * @param precision number type
      * @return a backend that uses all processors

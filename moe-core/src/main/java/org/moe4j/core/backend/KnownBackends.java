@@ -45,7 +45,10 @@ record KnownBackends(List<Backends.Provider> providers) {
         @Override
         public String toString() {
             String chosen = provider.map(Backends.Provider::name).orElse("none");
-            return "backend: " + chosen
+            String details = provider.flatMap(Backends.Provider::details)
+                    .map(what -> " (" + what + ")")
+                    .orElse("");
+            return "backend: " + chosen + details
                     + (passed.isEmpty() ? "" : ", as others cannot run here: " + String.join("; ", passed));
         }
     }

@@ -26,7 +26,9 @@ final class Bundle implements Held {
     @Override
     public void release(boolean byCollector) {
         if (holders.decrementAndGet() == 0) {
-            members.forEach(member -> member.release(byCollector));
+            for (int i = 0; i < members.size(); i++) { // without an iterator: the Java heap may be full
+                members.get(i).release(byCollector);
+            }
         }
     }
 }

@@ -16,10 +16,23 @@ final class Claim implements AutoCloseable {
         this.cleanable = cleanable;
     }
 
-    /** Takes over one hold on {@code held}, for as long as {@code owner} is reachable or until it is closed. */
+    /**
+     * Takes over one hold on {@code held}, for as long as {@code owner} is reachable or until it is closed. Without room for the claim
+     * the hold is let go.
+     */
     static Claim of(Object owner, Held held) {
-        Release release = new Release(held);
-        return new Claim(release, CLEANER.register(owner, release));
+        Release release = null;
+        try {
+            release = new Release(held);
+            return new Claim(release, CLEANER.register(owner, release));
+        } catch (OutOfMemoryError full) {
+            if (release == null) {
+                held.release(false);
+            } else {
+                release.letGo(false); // the cleaner may know it already
+            }
+            throw full;
+        }
     }
 
     /** Holds it once more, for the caller; {@code what} names the owner if it is closed. */

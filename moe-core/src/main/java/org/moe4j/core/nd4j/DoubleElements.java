@@ -1,36 +1,14 @@
 package org.moe4j.core.nd4j;
 
-import static org.bytedeco.openblas.global.openblas_nolapack.CblasNoTrans;
-import static org.bytedeco.openblas.global.openblas_nolapack.CblasRowMajor;
-import static org.bytedeco.openblas.global.openblas_nolapack.CblasTrans;
-import static org.bytedeco.openblas.global.openblas_nolapack.cblas_dgemm;
-
 import java.nio.FloatBuffer;
 import java.util.Arrays;
-import org.bytedeco.javacpp.DoublePointer;
-import org.bytedeco.javacpp.Pointer;
 import org.moe4j.core.backend.RowSource;
 
 /** Double precision. */
 final class DoubleElements implements Elements {
     private static final ThreadLocal<Tiles> TILES = ThreadLocal.withInitial(Tiles::new);
 
-    /** A pointer that can be set, so that a product leaves no garbage; used by its own thread only. */
-    private static final class Cursor extends DoublePointer {
-        Cursor() {
-            super((Pointer) null);
-        }
-
-        Cursor to(Operand operand) {
-            address = operand.buffer().block().address(operand.at(), Double.BYTES);
-            return this;
-        }
-    }
-
     private static final class Tiles {
-        final Cursor left = new Cursor();
-        final Cursor right = new Cursor();
-        final Cursor result = new Cursor();
         final double[] a = new double[TILE];
         final double[] b = new double[TILE];
         final double[] wide = new double[TRANSPOSE_ROWS * TRANSPOSE_ROWS];
@@ -217,25 +195,5 @@ final class DoubleElements implements Elements {
             }
         }
         return -1;
-    }
-
-    @Override
-    public void gemm(int m, int n, int k, Operand a, Operand b, boolean add, Operand c) {
-        Tiles tiles = TILES.get();
-        cblas_dgemm(
-                CblasRowMajor,
-                a.transposed() ? CblasTrans : CblasNoTrans,
-                b.transposed() ? CblasTrans : CblasNoTrans,
-                m,
-                n,
-                k,
-                1,
-                tiles.left.to(a),
-                a.stride(),
-                tiles.right.to(b),
-                b.stride(),
-                add ? 1 : 0,
-                tiles.result.to(c),
-                c.stride());
     }
 }

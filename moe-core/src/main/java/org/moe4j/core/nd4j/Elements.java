@@ -65,7 +65,4 @@ interface Elements {
 
     /** Index from {@code at} on of the first element that is not finite, or −1. */
     int firstNonFinite(NativeBlock a, long at, int count);
-
-    /** {@code c = a · b (+ c)} with (m×k)·(k×n), everything row-major as stored. */
-    void gemm(int m, int n, int k, Operand a, Operand b, boolean add, Operand c);
 }

@@ -1,36 +1,14 @@
 package org.moe4j.core.nd4j;
 
-import static org.bytedeco.openblas.global.openblas_nolapack.CblasNoTrans;
-import static org.bytedeco.openblas.global.openblas_nolapack.CblasRowMajor;
-import static org.bytedeco.openblas.global.openblas_nolapack.CblasTrans;
-import static org.bytedeco.openblas.global.openblas_nolapack.cblas_sgemm;
-
 import java.nio.FloatBuffer;
 import java.util.Arrays;
-import org.bytedeco.javacpp.FloatPointer;
-import org.bytedeco.javacpp.Pointer;
 import org.moe4j.core.backend.RowSource;
 
 /** Single precision. What a function of one element needs inside is computed in double and rounded once. */
 final class FloatElements implements Elements {
     private static final ThreadLocal<Tiles> TILES = ThreadLocal.withInitial(Tiles::new);
 
-    /** A pointer that can be set, so that a product leaves no garbage; used by its own thread only. */
-    private static final class Cursor extends FloatPointer {
-        Cursor() {
-            super((Pointer) null);
-        }
-
-        Cursor to(Operand operand) {
-            address = operand.buffer().block().address(operand.at(), Float.BYTES);
-            return this;
-        }
-    }
-
     private static final class Tiles {
-        final Cursor left = new Cursor();
-        final Cursor right = new Cursor();
-        final Cursor result = new Cursor();
         final float[] a = new float[TILE];
         final float[] b = new float[TILE];
         final float[] wide = new float[TRANSPOSE_ROWS * TRANSPOSE_ROWS];
@@ -225,25 +203,5 @@ final class FloatElements implements Elements {
             }
         }
         return -1;
-    }
-
-    @Override
-    public void gemm(int m, int n, int k, Operand a, Operand b, boolean add, Operand c) {
-        Tiles tiles = TILES.get();
-        cblas_sgemm(
-                CblasRowMajor,
-                a.transposed() ? CblasTrans : CblasNoTrans,
-                b.transposed() ? CblasTrans : CblasNoTrans,
-                m,
-                n,
-                k,
-                1f,
-                tiles.left.to(a),
-                a.stride(),
-                tiles.right.to(b),
-                b.stride(),
-                add ? 1f : 0f,
-                tiles.result.to(c),
-                c.stride());
     }
 }

@@ -19,11 +19,11 @@ final class HostArrays {
         long elements = (long) rows * columns;
         int bytes = kernels.elements().bytes();
         if (elements == 0) {
-            return new HostMatrix(kernels, rows, columns, false, NativeBuffer.allocate(0, false));
+            return new HostMatrix(kernels, rows, columns, false, () -> NativeBuffer.allocate(0, false));
         }
         Pointer start = array.data().addressPointer();
         NativeBlock block = NativeBlock.foreign(new Pointer(start).position(0), elements * bytes);
-        return new HostMatrix(kernels, rows, columns, false, NativeBuffer.foreign(block, array));
+        return new HostMatrix(kernels, rows, columns, false, () -> NativeBuffer.foreign(block, array));
     }
 
     static INDArray unwrap(HostMatrix matrix, Elements elements) {

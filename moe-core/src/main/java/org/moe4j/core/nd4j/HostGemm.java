@@ -39,10 +39,12 @@ final class HostGemm {
     private static final int GRADIENT_BLOCK = 8;
 
     private final Elements elements;
+    private final Blas blas;
     private final boolean smallKernels;
 
-    HostGemm(Elements elements, boolean smallKernels) {
+    HostGemm(Elements elements, Blas blas, boolean smallKernels) {
         this.elements = elements;
+        this.blas = blas;
         this.smallKernels = smallKernels;
     }
 
@@ -112,7 +114,7 @@ final class HostGemm {
         if (y.transposed()) {
             multiply(n, m, k, b.flipped(), a.flipped(), add, y.flipped());
         } else if (k > 0) {
-            elements.gemm(m, n, k, a, b, add, y);
+            blas.gemm(m, n, k, a, b, add, y);
         } else if (!add) {
             zero(m, n, y);
         }

@@ -27,11 +27,10 @@ final class HostKernels implements Kernels {
     private final HostActivations activations;
     private final HostRows rowLoops;
 
-    HostKernels(Backend backend, Elements elements, Workers workers) {
-        Natives.load();
+    HostKernels(Backend backend, Elements elements, Blas blas, Workers workers) {
         this.backend = backend;
         this.elements = elements;
-        this.products = new HostProducts(elements, workers);
+        this.products = new HostProducts(elements, blas, workers);
         this.activations = new HostActivations(elements);
         this.rowLoops = new HostRows(elements, workers);
     }
@@ -63,8 +62,8 @@ final class HostKernels implements Kernels {
 
     /** A matrix that nobody else knows yet; its elements may be anything unless it is zero. */
     HostMatrix fresh(int rows, int columns, boolean zeros) {
-        NativeBuffer buffer = NativeBuffer.allocate(Require.manyElements(rows, columns) * elements.bytes(), zeros);
-        return new HostMatrix(this, rows, columns, false, buffer);
+        long bytes = Require.manyElements(rows, columns) * elements.bytes();
+        return new HostMatrix(this, rows, columns, false, () -> NativeBuffer.allocate(bytes, zeros));
     }
 
     /** A matrix whose buffer is filled; {@code fill} is not called where there is nothing to fill. */
@@ -108,8 +107,8 @@ final class HostKernels implements Kernels {
 
     @Override
     public Matrix buffer(int rows, int columns) {
-        NativeBuffer zeros = NativeBuffer.allocate((long) rows * columns * elements.bytes(), true);
-        return new HostMatrix(this, rows, columns, true, zeros);
+        long bytes = (long) rows * columns * elements.bytes();
+        return new HostMatrix(this, rows, columns, true, () -> NativeBuffer.allocate(bytes, true));
     }
 
     @Override

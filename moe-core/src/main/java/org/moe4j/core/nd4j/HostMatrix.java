@@ -1,6 +1,7 @@
 package org.moe4j.core.nd4j;
 
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.KernelChecks;
 import org.moe4j.core.backend.Matrix;
@@ -15,14 +16,14 @@ final class HostMatrix implements Matrix {
     private final NativeBuffer buffer;
     private final Claim claim;
 
-    /** Takes over one hold on the buffer. */
-    HostMatrix(HostKernels kernels, int rows, int columns, boolean writable, NativeBuffer buffer) {
+    /** Takes over one hold on a buffer, which is made when there is somebody to take it. */
+    HostMatrix(HostKernels kernels, int rows, int columns, boolean writable, Supplier<NativeBuffer> buffer) {
         this.kernels = kernels;
         this.rows = rows;
         this.columns = columns;
         this.writable = writable;
-        this.buffer = buffer;
-        this.claim = Claim.of(this, buffer);
+        this.buffer = buffer.get();
+        this.claim = Claim.of(this, this.buffer);
     }
 
     /** The buffer of an open matrix, held for the caller, who has to release it. */
@@ -43,7 +44,7 @@ final class HostMatrix implements Matrix {
 
     @Override
     public Matrix share() {
-        return new HostMatrix(kernels, rows, columns, writable, retainBuffer());
+        return new HostMatrix(kernels, rows, columns, writable, this::retainBuffer);
     }
 
     @Override

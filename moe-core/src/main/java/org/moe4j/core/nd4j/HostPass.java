@@ -32,15 +32,15 @@ final class HostPass implements BankPass {
             Operand x,
             HostExperts.Inner inner,
             HostMatrix output,
-            Bundle kept) {
+            Supplier<Bundle> kept) {
         this.kernels = kernels;
         this.experts = experts;
         this.weights = weights;
         this.groups = groups;
         this.x = x;
         this.inner = inner;
-        this.kept = kept;
-        this.claim = Claim.of(this, kept);
+        this.kept = kept.get();
+        this.claim = Claim.of(this, this.kept);
         this.output = output;
     }
 
@@ -57,8 +57,7 @@ final class HostPass implements BankPass {
             lease.share(x.buffer());
             lease.share(experts.weights());
             HostMatrix output = made.add(kernels.fresh(groups.rows(), experts.hiddenSize(), false));
-            Bundle kept = lease.keepAll();
-            HostPass pass = made.add(new HostPass(kernels, experts, weights, groups, x, inner, output, kept));
+            HostPass pass = made.add(new HostPass(kernels, experts, weights, groups, x, inner, output, lease::keepAll));
             NativeBuffer y = lease.of(output);
             experts.hidden(groups, x, inner);
             experts.output(groups, inner.hidden(), Operand.of(y, 0, experts.hiddenSize()));

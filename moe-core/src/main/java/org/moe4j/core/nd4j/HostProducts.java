@@ -12,9 +12,9 @@ final class HostProducts {
     private final Workers workers;
     private final HostGemm gemm;
 
-    HostProducts(Elements elements, Workers workers) {
+    HostProducts(Elements elements, Blas blas, Workers workers) {
         this.workers = workers;
-        this.gemm = new HostGemm(elements, OpenBlas.hasSmallKernels());
+        this.gemm = new HostGemm(elements, blas, blas.hasSmallKernels());
     }
 
     HostGemm gemm() {

@@ -48,25 +48,37 @@ final class Lease implements AutoCloseable {
         if (!one.retain()) {
             throw new IllegalStateException("memory: expected it to be held but was released");
         }
-        held.add(one);
+        note(one);
     }
 
     private NativeBuffer keep(NativeBuffer buffer) {
-        held.add(buffer);
+        note(buffer);
         return buffer;
+    }
+
+    private void note(Held one) {
+        try {
+            held.add(one);
+        } catch (OutOfMemoryError full) {
+            one.release(false);
+            throw full;
+        }
     }
 
     /** Everything held so far, held once more for the time after the lease. */
     Bundle keepAll() {
-        for (Held one : held) {
-            one.retain(); // succeeds, because the lease holds it
+        Bundle bundle = new Bundle(held); // first, as the Java heap may be full
+        for (int i = 0; i < held.size(); i++) {
+            held.get(i).retain(); // succeeds, because the lease holds it
         }
-        return new Bundle(held);
+        return bundle;
     }
 
     @Override
     public void close() {
-        held.forEach(one -> one.release(false));
+        for (int i = 0; i < held.size(); i++) { // without an iterator: the Java heap may be full
+            held.get(i).release(false);
+        }
         held.clear();
     }
 }

@@ -6,6 +6,7 @@ import java.nio.DoubleBuffer;
 import java.nio.FloatBuffer;
 import org.bytedeco.javacpp.BytePointer;
 import org.bytedeco.javacpp.Pointer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A piece of native memory with every view that the kernels need, made once and reused with the memory.
@@ -26,6 +27,10 @@ final class NativeBlock {
     private final long address;
     private final FloatBuffer[] floats;
     private final DoubleBuffer[] doubles;
+
+    /** The next one in a chain of blocks that nobody holds; for {@link NativeMemory}. */
+    @Nullable
+    NativeBlock below;
 
     private NativeBlock(Pointer origin, Pointer start, long bytes, int segmentShift) {
         this.origin = origin;

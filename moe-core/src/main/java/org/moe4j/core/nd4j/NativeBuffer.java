@@ -26,7 +26,12 @@ final class NativeBuffer implements Held {
         }
         NativeMemory memory = NativeMemory.shared();
         NativeBlock block = memory.allocate(bytes, zeros);
-        return new NativeBuffer(block, byCollector -> memory.release(block, byCollector));
+        try {
+            return new NativeBuffer(block, byCollector -> memory.release(block, byCollector));
+        } catch (OutOfMemoryError full) {
+            memory.release(block, false);
+            throw full;
+        }
     }
 
     /** Somebody else's memory, whose owner stays reachable as long as this does. */

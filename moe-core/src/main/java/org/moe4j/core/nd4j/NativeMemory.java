@@ -1,12 +1,11 @@
 package org.moe4j.core.nd4j;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import org.bytedeco.javacpp.Pointer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Native memory for matrices and scratch, from the C allocator, with a pool of freed blocks so that calls that repeat
@@ -17,6 +16,8 @@ import org.bytedeco.javacpp.Pointer;
  *
  * <p>JavaCPP's own bookkeeping is bypassed on purpose: its limit on physical bytes would stop a program with large
  * weights and call the garbage collector on the way.
+ *
+ * <p>When the Java heap is full in the middle of a call, no block is lost: what cannot be kept is given back at once.
  *
  * <p>Whoever closes matrices needs nothing else. For those who do not, handles found by the garbage collector are
  * released too; since native bytes put no pressure on the heap, a collection is asked for each time the bytes in use
@@ -33,7 +34,7 @@ final class NativeMemory {
     private static final NativeMemory SHARED = new NativeMemory(RETAINED_BYTES, FIRST_MARK);
 
     private final long retainedLimit;
-    private final Map<Long, ArrayDeque<NativeBlock>> free = new HashMap<>();
+    private final Map<Long, Bin> free = new HashMap<>();
     private long used;
     private long peak;
     private long retained;
@@ -73,11 +74,11 @@ final class NativeMemory {
         }
         long size = sizeClass(bytes);
         NativeBlock block;
+        NativeBlock surplus;
         boolean collect;
-        List<NativeBlock> surplus;
         synchronized (this) {
-            ArrayDeque<NativeBlock> blocks = free.get(size);
-            block = blocks == null ? null : blocks.pollLast(); // the most recent is most likely still in cache
+            Bin bin = free.get(size);
+            block = bin == null ? null : bin.pop(); // the most recent is most likely still in cache
             retained -= block == null ? 0 : size;
             used += size;
             peak = Math.max(used, peak - (peak - used) / PEAK_LIFE);
@@ -89,7 +90,7 @@ final class NativeMemory {
             System.gc();
         }
         if (block == null) {
-            return NativeBlock.aligned(fresh(size, zeros), size);
+            return added(size, zeros);
         }
         if (zeros) {
             Pointer.memset(block.start(), 0, bytes);
@@ -106,27 +107,46 @@ final class NativeMemory {
         return true;
     }
 
-    /** Takes blocks out of the pool until it holds no more than it may. */
-    private List<NativeBlock> surplus() {
+    /** Takes blocks out of the pool until it holds no more than it may, and chains them. */
+    private @Nullable NativeBlock surplus() {
         long limit = Math.max(retainedLimit, peak - used);
-        List<NativeBlock> surplus = new ArrayList<>();
-        for (Iterator<ArrayDeque<NativeBlock>> sizes = free.values().iterator();
-                retained > limit && sizes.hasNext(); ) {
-            ArrayDeque<NativeBlock> blocks = sizes.next();
-            while (retained > limit && !blocks.isEmpty()) {
-                NativeBlock block = blocks.removeFirst();
-                retained -= block.bytes();
-                surplus.add(block);
+        NativeBlock surplus = null;
+        try {
+            for (Iterator<Bin> bins = free.values().iterator(); retained > limit && bins.hasNext(); ) {
+                Bin bin = bins.next();
+                for (NativeBlock block = bin.pop(); block != null; block = retained > limit ? bin.pop() : null) {
+                    retained -= block.bytes();
+                    block.below = surplus;
+                    surplus = block;
+                }
             }
-            if (blocks.isEmpty()) {
-                sizes.remove();
-            }
+        } catch (OutOfMemoryError full) {
+            return surplus; // the rest another time
         }
         return surplus;
     }
 
-    private static void free(List<NativeBlock> blocks) {
-        blocks.forEach(block -> Pointer.free(block.origin()));
+    private static void free(@Nullable NativeBlock chain) {
+        for (NativeBlock block = chain; block != null; block = block.below) {
+            Pointer.free(block.origin());
+        }
+    }
+
+    /** A block from the allocator; nothing is kept when there is no room for it, or none in the Java heap for its views. */
+    private NativeBlock added(long size, boolean zeros) {
+        Pointer memory = null;
+        try {
+            memory = fresh(size, zeros);
+            return NativeBlock.aligned(memory, size);
+        } catch (OutOfMemoryError full) {
+            if (memory != null) {
+                Pointer.free(memory);
+            }
+            synchronized (this) {
+                used -= size;
+            }
+            throw full;
+        }
     }
 
     private Pointer fresh(long size, boolean zeros) {
@@ -140,10 +160,7 @@ final class NativeMemory {
             System.gc();
             pause();
         }
-        synchronized (this) {
-            used -= size;
-            throw new OutOfMemoryError("native memory: no " + bytes + " bytes beside " + used + " in use");
-        }
+        throw new OutOfMemoryError("native memory: no " + bytes + " bytes beside " + (used() - size) + " in use");
     }
 
     private static void pause() {
@@ -156,26 +173,60 @@ final class NativeMemory {
 
     /** Takes a block back; {@code byCollector} says that nobody closed it. */
     void release(NativeBlock block, boolean byCollector) {
-        List<NativeBlock> surplus;
+        NativeBlock surplus;
+        boolean kept;
         synchronized (this) {
             used -= block.bytes();
             forgotten += byCollector ? block.bytes() : 0;
-            free.computeIfAbsent(block.bytes(), size -> new ArrayDeque<>()).addLast(block);
-            retained += block.bytes();
+            kept = keep(block);
             surplus = surplus();
         }
         free(surplus);
+        if (!kept) {
+            Pointer.free(block.origin());
+        }
+    }
+
+    /** A place in the pool, if the Java heap has room for one. */
+    private boolean keep(NativeBlock block) {
+        try {
+            free.computeIfAbsent(block.bytes(), size -> new Bin()).push(block);
+        } catch (OutOfMemoryError full) {
+            return false;
+        }
+        retained += block.bytes();
+        return true;
     }
 
     /** Gives the retained blocks back to the system. */
     void releaseRetained() {
-        List<NativeBlock> all = new ArrayList<>();
+        List<Bin> all;
         synchronized (this) {
-            free.values().forEach(all::addAll);
+            all = List.copyOf(free.values());
             free.clear();
             retained = 0;
             peak = used;
         }
-        free(all);
+        all.forEach(bin -> free(bin.top));
+    }
+
+    /** Blocks of one size that wait to be used again, chained, so that keeping one needs no memory. */
+    private static final class Bin {
+        private @Nullable NativeBlock top;
+
+        void push(NativeBlock block) {
+            block.below = top;
+            top = block;
+        }
+
+        @Nullable
+        NativeBlock pop() {
+            NativeBlock block = top;
+            if (block != null) {
+                top = block.below;
+                block.below = null;
+            }
+            return block;
+        }
     }
 }

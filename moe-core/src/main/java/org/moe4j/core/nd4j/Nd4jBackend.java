@@ -4,6 +4,7 @@ import java.nio.FloatBuffer;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.function.Function;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Bank;
@@ -13,6 +14,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.Projections;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.host.Machine;
 import org.moe4j.core.host.Workers;
 import org.moe4j.core.internal.Require;
 import org.nd4j.linalg.api.ndarray.INDArray;
@@ -24,6 +26,9 @@ import org.nd4j.linalg.api.ndarray.INDArray;
  * experts and blocks, and does the rest in Java loops. It does not start ND4J (seconds) unless {@link #wrap} or
  * {@link #unwrap} is called. The device strategy uses ND4J operations only.
  *
+ * <p>The first backend of a process compares OpenBLAS with Java; where OpenBLAS is wrong, Java loops multiply instead, many times
+ * slower, and one line of the log says so.
+ *
  * <p>On the host, results have the same bits run after run and for any number of workers, on one machine with one
  * OpenBLAS; a row's last bits may depend on how many rows its group has.
  */
@@ -32,17 +37,19 @@ public final class Nd4jBackend implements Backend {
 
     private final Precision precision;
     private final Strategy strategy;
+    private final Function<Elements, Blas> products;
     private final Kernels kernels;
 
-    private Nd4jBackend(Precision precision, Strategy strategy, int workers) {
+    private Nd4jBackend(Precision precision, Strategy strategy, int workers, Function<Elements, Blas> products) {
         this.precision = precision;
         this.strategy = strategy;
-        this.kernels = strategy == Strategy.HOST
-                ? new HostKernels(
-                        this,
-                        precision == Precision.FLOAT32 ? new FloatElements() : new DoubleElements(),
-                        new Workers(workers))
-                : new DeviceKernels(this, precision);
+        this.products = products;
+        this.kernels = strategy == Strategy.HOST ? host(workers) : new DeviceKernels(this, precision);
+    }
+
+    private HostKernels host(int workers) {
+        Elements elements = precision == Precision.FLOAT32 ? new FloatElements() : new DoubleElements();
+        return new HostKernels(this, elements, products.apply(elements), new Workers(workers));
     }
 
     /** The number type of a backend's matrices. */
@@ -87,7 +94,12 @@ public final class Nd4jBackend implements Backend {
      * @return a backend that uses all processors
      */
     public static Nd4jBackend of(Precision precision, Strategy strategy) {
-        return new Nd4jBackend(precision, strategy, Runtime.getRuntime().availableProcessors());
+        return new Nd4jBackend(precision, strategy, Runtime.getRuntime().availableProcessors(), CheckedBlas::of);
+    }
+
+    /** A backend of the host strategy with the given products. */
+    static Nd4jBackend on(Precision precision, Function<Elements, Blas> products) {
+        return new Nd4jBackend(precision, Strategy.HOST, 2, products);
     }
 
     /** Looks for the class without initialising it: starting ND4J takes seconds. */
@@ -109,7 +121,7 @@ public final class Nd4jBackend implements Backend {
      * @throws IllegalArgumentException for {@code workers} below 1
      */
     public Nd4jBackend withWorkers(int workers) {
-        return new Nd4jBackend(precision, strategy, Require.atLeast("workers", workers, 1));
+        return new Nd4jBackend(precision, strategy, Require.atLeast("workers", workers, 1), products);
     }
 
     /**
@@ -139,10 +151,18 @@ public final class Nd4jBackend implements Backend {
     /**
      * Which OpenBLAS the host strategy has loaded.
      *
-     * @return version and build options as written in the library, the kernels chosen for this processor, and threads
+     * @return version as written in the library, the kernels chosen for this processor, threads, and what is wrong if it is not used
      */
     public static String blasReport() {
-        return OpenBlas.report();
+        return OpenBlas.report()
+                + CheckedBlas.fault()
+                        .map(what -> ", not used, as it is wrong: " + what)
+                        .orElse("");
+    }
+
+    /** For the line of the log that says which backend was chosen. */
+    static String details() {
+        return present() == Strategy.DEVICE ? "device strategy, " + Machine.moe4j() : CheckedBlas.details();
     }
 
     @Override

@@ -32,6 +32,11 @@ public final class Nd4jProvider implements Backends.Provider {
     }
 
     @Override
+    public Optional<String> details() {
+        return Optional.of(Nd4jBackend.details());
+    }
+
+    @Override
     public Backend create(Precision precision) {
         return precision == Precision.FLOAT32 ? Nd4jBackend.float32() : Nd4jBackend.float64();
     }

@@ -90,7 +90,8 @@ final class OpenBlas {
         return SMALL_KERNELS.contains(core());
     }
 
-    private static String core() {
+    /** The processor whose kernels were chosen, in OpenBLAS's words, or {@code unknown}. */
+    static String core() {
         Pointer chosen = Loader.addressof("gotoblas");
         Pointer table = chosen == null ? null : new PointerPointer<>(chosen).get(0);
         for (String name : CORES) {

@@ -3,6 +3,7 @@ package org.moe4j.core.vector;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import org.moe4j.core.host.Verdict;
 import org.moe4j.core.vector.tile.Shapes;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,6 +16,7 @@ import org.slf4j.LoggerFactory;
  */
 final class SelfCheck<A> {
     private static final Logger LOG = LoggerFactory.getLogger(SelfCheck.class);
+    private static final Verdict VERDICT = new Verdict(() -> said(all()));
     private static final int INNER = 17; // more than any kernel takes at once
     private static final long SEED = 20;
 
@@ -27,22 +29,16 @@ final class SelfCheck<A> {
 
     /** What is wrong in this JVM, checked when it is first asked for; empty when nothing is. */
     static Optional<String> fault() {
-        return Once.FAULT;
+        return VERDICT.fault();
     }
 
-    private static final class Once {
-        static final Optional<String> FAULT = said(all());
-
-        private Once() {}
-
-        private static Optional<String> said(Optional<String> fault) {
-            fault.ifPresent(what -> LOG.warn("{}", warning(what)));
-            return fault;
-        }
+    private static Optional<String> said(Optional<String> fault) {
+        fault.ifPresent(what -> LOG.warn("{}", warning(what)));
+        return fault;
     }
 
     static String warning(String fault) {
-        return "VectorBackend is not used: its kernels are wrong here (" + fault + "), on " + Machine.describe()
+        return "VectorBackend is not used: its kernels are wrong here (" + fault + "), on " + Vectors.machine()
                 + "; use another JDK, or nd4j, which Backends.best() takes where its natives are, and report this line";
     }
 

@@ -56,7 +56,7 @@ final class SpeedWatch {
         return percent <= (long) SLOWEST * PERCENT
                 ? Optional.empty()
                 : Optional.of("VectorBackend is slow: the fastest of " + WATCHED + " runs took " + percent / PERCENT
-                        + " times as long as expected, on " + Machine.describe()
+                        + " times as long as expected, on " + Vectors.machine()
                         + "; look for other code in this process that uses the Vector API with another length of vectors,"
                         + " for a JVM that interprets, or for a CPU without fused multiply-adds; nd4j may be faster");
     }

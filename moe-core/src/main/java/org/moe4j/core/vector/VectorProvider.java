@@ -27,6 +27,11 @@ public final class VectorProvider implements Backends.Provider {
     }
 
     @Override
+    public Optional<String> details() {
+        return Optional.of(Vectors.details());
+    }
+
+    @Override
     public Backend create(Precision precision) {
         return precision == Precision.FLOAT32 ? VectorBackend.float32() : VectorBackend.float64();
     }

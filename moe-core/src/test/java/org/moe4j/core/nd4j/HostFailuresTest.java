@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.EnumMap;
 import java.util.List;
@@ -34,24 +33,26 @@ class HostFailuresTest {
 
     private int calls;
     private int callsLeft = Integer.MAX_VALUE;
-    private final Elements real = new DoubleElements();
     private final HostKernels kernels = new HostKernels(
             BACKEND,
-            (Elements) Proxy.newProxyInstance(
-                    Elements.class.getClassLoader(), new Class<?>[] {Elements.class}, this::call),
+            failing(Elements.class, new DoubleElements()),
+            failing(Blas.class, new DoubleBlas()),
             new Workers(1));
 
     /** An allocation asks for the bytes of an element first. */
-    private Object call(Object self, Method method, Object[] arguments) throws Throwable {
-        calls++;
-        if (callsLeft-- == 0) {
-            throw new Failure();
-        }
-        try {
-            return method.invoke(real, arguments);
-        } catch (InvocationTargetException e) {
-            throw e.getCause();
-        }
+    private <T> T failing(Class<T> type, T real) {
+        return type.cast(Proxy.newProxyInstance(
+                type.getClassLoader(), new Class<?>[] {type}, (self, method, arguments) -> {
+                    calls++;
+                    if (callsLeft-- == 0) {
+                        throw new Failure();
+                    }
+                    try {
+                        return method.invoke(real, arguments);
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                }));
     }
 
     private Matrix matrix(int rows, int columns) {

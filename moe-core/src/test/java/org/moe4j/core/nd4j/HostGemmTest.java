@@ -63,7 +63,8 @@ class HostGemmTest {
                     Operand right = new Operand(filled(lease, w), 0, transposed ? inner : columns, transposed);
                     Operand y = Operand.of(filled(lease, draw(random, rows * columns)), 0, columns);
                     HostGemm.Term term = new HostGemm.Term(inner, left, right);
-                    new HostGemm(ELEMENTS, smallKernels).rowMajor(rows, columns, List.of(term, term), y);
+                    new HostGemm(ELEMENTS, new DoubleBlas(), smallKernels)
+                            .rowMajor(rows, columns, List.of(term, term), y);
                     ELEMENTS.read(y.buffer().block(), 0, actual, 0, actual.length);
                 }
                 assertThat(Tolerance.distance(actual, expected)).isLessThanOrEqualTo(4 * inner * inner * 0x1p-53);

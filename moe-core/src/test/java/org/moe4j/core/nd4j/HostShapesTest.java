@@ -140,7 +140,7 @@ class HostShapesTest {
     void applyInWavesAgreesWithOneRun() {
         Nd4jBackend backend = Nd4jBackend.float32();
         Run run = Run.of(backend, 30, 20, 40, 0, 3, 25);
-        HostKernels kernels = new HostKernels(backend, new FloatElements(), new Workers(2));
+        HostKernels kernels = new HostKernels(backend, new FloatElements(), new FloatBlas(), new Workers(2));
         Map<BankPart, List<Matrix>> parts = new EnumMap<>(BankPart.class);
         for (BankPart part : BankPart.of(new Activation.SwiGlu(), false)) {
             parts.put(

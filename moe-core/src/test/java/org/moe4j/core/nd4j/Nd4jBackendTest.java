@@ -17,7 +17,11 @@ class Nd4jBackendTest {
         private final Backend foreign;
 
         Contract(Precision precision, Strategy strategy) {
-            backend = Nd4jBackend.of(precision, strategy);
+            this(precision, strategy, Nd4jBackend.of(precision, strategy));
+        }
+
+        Contract(Precision precision, Strategy strategy, Backend backend) {
+            this.backend = backend;
             foreign = precision == Precision.FLOAT32
                     ? Nd4jBackend.of(Precision.FLOAT64, strategy)
                     : ReferenceBackend.instance();
@@ -45,6 +49,21 @@ class Nd4jBackendTest {
     class HostFloat64 extends Contract {
         HostFloat64() {
             super(Precision.FLOAT64, Strategy.HOST);
+        }
+    }
+
+    /** As where OpenBLAS is wrong. */
+    @Nested
+    class HostFloat32ByJava extends Contract {
+        HostFloat32ByJava() {
+            super(Precision.FLOAT32, Strategy.HOST, Nd4jBackend.on(Precision.FLOAT32, JavaBlas::new));
+        }
+    }
+
+    @Nested
+    class HostFloat64ByJava extends Contract {
+        HostFloat64ByJava() {
+            super(Precision.FLOAT64, Strategy.HOST, Nd4jBackend.on(Precision.FLOAT64, JavaBlas::new));
         }
     }
 

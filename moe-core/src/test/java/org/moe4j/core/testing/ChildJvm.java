@@ -90,8 +90,37 @@ public final class ChildJvm {
             Class<?> main,
             String... arguments)
             throws IOException, InterruptedException {
-        List<String> command = new ArrayList<>();
-        command.add(java.toString());
+        return run(limit, List.of(java.toString()), options, environment, main, arguments);
+    }
+
+    /**
+     * Runs it to its end with no more memory than given; needs a shell that can limit it.
+     *
+     * @param kilobytes of address space
+     * @param limit after which it is killed, and the test fails
+     * @param options of the JVM
+     * @param main the program
+     * @param arguments of the program
+     * @return what it printed on both streams
+     * @throws IOException when it cannot be started
+     * @throws InterruptedException when the test is interrupted
+     */
+    public static String runWithin(
+            long kilobytes, Duration limit, List<String> options, Class<?> main, String... arguments)
+            throws IOException, InterruptedException {
+        String limited = "ulimit -v " + kilobytes + " && exec \"$0\" \"$@\"";
+        return run(limit, List.of("sh", "-c", limited, java().toString()), options, Map.of(), main, arguments);
+    }
+
+    private static String run(
+            Duration limit,
+            List<String> starter,
+            List<String> options,
+            Map<String, String> environment,
+            Class<?> main,
+            String... arguments)
+            throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(starter);
         command.addAll(options);
         command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
         command.addAll(Arrays.asList(arguments));
