@@ -131,6 +131,7 @@ public final class CheckpointWriter {
                     temporary.resolve(ModelConfig.FILE), config.json(), StandardOpenOption.CREATE_NEW));
             copyOthers(temporary);
             check.of(temporary);
+            written(unfinished::force);
             Files.deleteIfExists(target); // refused if somebody has put a file into it
             Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
         } catch (UncheckedIOException e) {

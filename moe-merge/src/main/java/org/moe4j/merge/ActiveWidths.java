@@ -53,10 +53,13 @@ public record ActiveWidths(int topK, int routedWidth, int sharedWidth) {
      * @return their active widths
      */
     public static ActiveWidths of(Router router, Experts routed, List<Experts> shared) {
-        int sharedWidth = 0;
-        for (Experts expert : shared) {
-            sharedWidth = Math.addExact(sharedWidth, expert.shape().intermediateSize());
+        long wide = shared.stream()
+                .mapToLong(expert -> expert.shape().intermediateSize())
+                .sum();
+        if (wide > Integer.MAX_VALUE) {
+            throw Require.expected("shared", "a width together below 2^31", wide);
         }
+        int sharedWidth = (int) wide;
         return new ActiveWidths(router.topK(), routed.shape().intermediateSize(), sharedWidth);
     }
 

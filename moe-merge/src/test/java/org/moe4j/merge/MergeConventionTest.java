@@ -145,7 +145,7 @@ class MergeConventionTest {
                         + " value (merge.convention = shared-router) but was 2",
                 "merge.convention = shared-router;merge.score = norm|preset test: merge.score: expected one of"
                         + " [sigmoid, softmax] but was norm",
-                "merge.conventoin = olmo|preset test: unknown key merge.conventoin; did you mean merge.convention?",
+                "merge.conventoin = olmo|preset test: expected a known key but was merge.conventoin; did you mean merge.convention?",
             })
     void aBadPresetIsRefused(String merge, String message) {
         assertThatThrownBy(() -> from(merge.equals("shared.count = 2") ? "" : merge))

@@ -63,12 +63,12 @@ public sealed interface GroupScore {
     record TopKPerKeptGroup() implements GroupScore {
         @Override
         public int best(int topK, int keptGroups) {
-            return topK / keptGroups;
+            return topK / Require.atLeast("keptGroups", keptGroups, 1);
         }
 
         @Override
         public void requireFits(int groupSize, int topK, int keptGroups) {
-            if (topK % keptGroups != 0) {
+            if (topK % Require.atLeast("keptGroups", keptGroups, 1) != 0) {
                 throw Require.expected("keptGroups", "a divisor of " + topK + " (topK)", keptGroups);
             }
             GroupScore.super.requireFits(groupSize, topK, keptGroups);

@@ -1,5 +1,8 @@
 package org.moe4j.router;
 
+import java.util.Objects;
+import org.moe4j.core.internal.Require;
+
 /** What the renormalisations divide by, and the derivatives of the quotients. */
 final class Quotients {
     private Quotients() {}
@@ -9,6 +12,19 @@ final class Quotients {
      * with next makes them small again.
      */
     private static final double SMALLEST = 1e-290;
+
+    /** For weights of one token among many. */
+    static void requireRoom(double[] selected, double[] into, int from) {
+        Require.atLeast("selected.length", selected.length, 1);
+        Objects.checkFromIndexSize(from, selected.length, into.length);
+    }
+
+    /** For gradients of as many scores as there are weights. */
+    static void requireSame(double[] selected, double[] dWeights, double[] into) {
+        Require.atLeast("selected.length", selected.length, 1);
+        Require.count("dWeights", dWeights.length, selected.length, "numbers (one per selected score)");
+        Require.count("into", into.length, selected.length, "numbers (one per selected score)");
+    }
 
     /** A divisor that divides; without one the token is named. */
     static double divisor(double divisor, int token) {

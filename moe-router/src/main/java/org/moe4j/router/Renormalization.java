@@ -92,11 +92,13 @@ public sealed interface Renormalization {
 
         @Override
         public void weights(double[] selected, int token, double[] into, int from) {
+            Quotients.requireRoom(selected, into, from);
             System.arraycopy(selected, 0, into, from, selected.length);
         }
 
         @Override
         public void scoreGradients(double[] selected, double[] dWeights, double[] into) {
+            Quotients.requireSame(selected, dWeights, into);
             System.arraycopy(dWeights, 0, into, 0, into.length);
         }
     }
@@ -121,11 +123,13 @@ public sealed interface Renormalization {
 
         @Override
         public void weights(double[] selected, int token, double[] into, int from) {
+            Quotients.requireRoom(selected, into, from);
             Quotients.softmax(selected, into, from);
         }
 
         @Override
         public void scoreGradients(double[] selected, double[] dWeights, double[] into) {
+            Quotients.requireSame(selected, dWeights, into);
             Quotients.softmaxGradients(selected, dWeights, into);
         }
     }
@@ -172,6 +176,7 @@ public sealed interface Renormalization {
 
         @Override
         public void weights(double[] selected, int token, double[] into, int from) {
+            Quotients.requireRoom(selected, into, from);
             double added = place == EpsilonPlace.PER_SCORE ? epsilon : 0;
             double divisor = Quotients.divisor(divisor(Quotients.sum(selected, added)), token);
             for (int j = 0; j < selected.length; j++) {
@@ -189,6 +194,7 @@ public sealed interface Renormalization {
 
         @Override
         public void scoreGradients(double[] selected, double[] dWeights, double[] into) {
+            Quotients.requireSame(selected, dWeights, into);
             double added = place == EpsilonPlace.PER_SCORE ? epsilon : 0;
             double sum = Quotients.sum(selected, added);
             double divisor = divisor(sum);
@@ -237,6 +243,7 @@ public sealed interface Renormalization {
 
         @Override
         public void weights(double[] selected, int token, double[] into, int from) {
+            Quotients.requireRoom(selected, into, from);
             double norm = Quotients.divisor(Quotients.norm(selected, p), token);
             for (int j = 0; j < selected.length; j++) {
                 into[from + j] = selected[j] / norm;
@@ -245,6 +252,7 @@ public sealed interface Renormalization {
 
         @Override
         public void scoreGradients(double[] selected, double[] dWeights, double[] into) {
+            Quotients.requireSame(selected, dWeights, into);
             Quotients.normGradients(selected, p, dWeights, into);
         }
     }

@@ -2,6 +2,7 @@ package org.moe4j.router;
 
 import java.util.Optional;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.internal.Require;
 
 /** Computes {@code L = X · W_rᵀ (+ bias)}. */
 final class RouterLogits {
@@ -50,7 +51,7 @@ final class RouterLogits {
         double[] w = weight.toArray();
         int width = weight.columns();
         int experts = weight.rows();
-        double[] logits = new double[Math.multiplyExact(tokens.rows(), experts)];
+        double[] logits = new double[Require.product("tokens x experts", tokens.rows(), experts)];
         for (int t = 0; t < tokens.rows(); t++) {
             int e = 0;
             for (; e + BLOCK <= experts; e += BLOCK) {

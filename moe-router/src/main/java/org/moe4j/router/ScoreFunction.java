@@ -61,7 +61,7 @@ public sealed interface ScoreFunction {
     record Softmax() implements ScoreFunction {
         @Override
         public void scores(double[] logits, int token, double[] into) {
-            int from = token * into.length;
+            int from = TokenRow.begin("logits", logits, token, into.length);
             double max = logits[from];
             for (int e = 1; e < into.length; e++) {
                 max = logits[from + e] > max ? logits[from + e] : max;
@@ -74,7 +74,7 @@ public sealed interface ScoreFunction {
 
         @Override
         public void logitGradients(double[] logits, int token, double[] scores, double[] dScores, double[] dLogits) {
-            int from = token * scores.length;
+            int from = TokenRow.begin(logits, token, scores, dScores, dLogits);
             double mean = 0;
             for (int e = 0; e < scores.length; e++) {
                 mean += scores[e] * dScores[e];
@@ -116,7 +116,7 @@ public sealed interface ScoreFunction {
 
         @Override
         public void scores(double[] logits, int token, double[] into) {
-            int from = token * into.length;
+            int from = TokenRow.begin("logits", logits, token, into.length);
             double sum = Exponential.all(logits, from, -1, 0, into);
             for (int e = 0; e < into.length; e++) {
                 into[e] = 1 / (1 + into[e]) + epsilon;
@@ -136,7 +136,7 @@ public sealed interface ScoreFunction {
 
         @Override
         public void logitGradients(double[] logits, int token, double[] scores, double[] dScores, double[] dLogits) {
-            int from = token * scores.length;
+            int from = TokenRow.begin(logits, token, scores, dScores, dLogits);
             for (int e = 0; e < scores.length; e++) {
                 if (dScores[e] != 0) { // nothing comes from experts that were not selected
                     double power = Exponential.of(-Math.abs(logits[from + e]));
@@ -160,7 +160,7 @@ public sealed interface ScoreFunction {
 
         @Override
         public void scores(double[] logits, int token, double[] into) {
-            int from = token * into.length;
+            int from = TokenRow.begin("logits", logits, token, into.length);
             for (int e = 0; e < into.length; e++) {
                 double logit = logits[from + e];
                 into[e] = logit < TAIL
@@ -171,7 +171,7 @@ public sealed interface ScoreFunction {
 
         @Override
         public void logitGradients(double[] logits, int token, double[] scores, double[] dScores, double[] dLogits) {
-            int from = token * scores.length;
+            int from = TokenRow.begin(logits, token, scores, dScores, dLogits);
             for (int e = 0; e < scores.length; e++) {
                 if (dScores[e] != 0) {
                     double logit = logits[from + e];

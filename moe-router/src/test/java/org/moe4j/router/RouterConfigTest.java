@@ -69,7 +69,7 @@ class RouterConfigTest {
             delimiter = '|',
             value = {
                 "router.topK = 65|preset test: router.topK: expected 1..64 (experts) but was 65",
-                "router.topk = 2|preset test: unknown key router.topk; did you mean router.topK?",
+                "router.topk = 2|preset test: expected a known key but was router.topk; did you mean router.topK?",
                 "router.scale = 2|preset test: expected a value for router.topK but was absent",
                 "router.topK = 1\\nrouter.score = tanh|preset test: router.score: expected"
                         + " one of [sigmoid, softmax, sqrt-softplus] but was tanh",

@@ -79,9 +79,9 @@ class RouterLossesTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "losses.zloss.coefficient = 1 | preset test: unknown key losses.zloss.coefficient; did you mean losses.zLoss.coefficient?",
-                "losses.zLoss = 0.1 | preset test: unknown key losses.zLoss; did you mean losses.zLoss.coefficient?",
-                "losses.z = 0.1 | preset test: unknown key losses.z",
+                "losses.zloss.coefficient = 1 | preset test: expected a known key but was losses.zloss.coefficient; did you mean losses.zLoss.coefficient?",
+                "losses.zLoss = 0.1 | preset test: expected a known key but was losses.zLoss; did you mean losses.zLoss.coefficient?",
+                "losses.z = 0.1 | preset test: expected a known key but was losses.z",
                 "losses.loadBalancing = megatron | preset test: losses.loadBalancing.coefficient: expected a number of at least 0 but was absent",
                 "losses.load = olmo | preset test: losses.load: expected one of [shazeer, v-moe] but was olmo",
                 "losses.importance.coefficient = 1 | preset test: losses.importance: expected one of [shazeer, v-moe] but was absent",

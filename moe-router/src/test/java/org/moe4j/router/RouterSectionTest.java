@@ -210,6 +210,7 @@ class RouterSectionTest {
         assertThatThrownBy(() -> read("router.selection = group-limited"))
                 .hasMessage("preset test: expected a value for router.selection.groups but was absent");
         assertThatThrownBy(() -> read("router.selectionbias = true"))
-                .hasMessage("preset test: unknown key router.selectionbias; did you mean router.selectionBias?");
+                .hasMessage(
+                        "preset test: expected a known key but was router.selectionbias; did you mean router.selectionBias?");
     }
 }

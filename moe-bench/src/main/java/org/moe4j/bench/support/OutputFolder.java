@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.UUID;
+import org.moe4j.core.internal.Leftover;
 
 /**
  * A folder for results. A file in it is either the old one or the complete new one, never half of it: it is written
@@ -65,14 +66,13 @@ public final class OutputFolder {
      */
     public Path write(String name, byte[] content) throws IOException {
         Path file = path.resolve(name);
-        Path temporary = temporary(name);
-        try {
+        try (Leftover unfinished = new Leftover(temporary(name))) {
+            Path temporary = unfinished.path();
             Files.write(temporary, content, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+            unfinished.force();
             Files.move(temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (FileSystemException e) {
             throw new IOException(file + ": expected a file that can be written but was not (" + reason(e) + ")", e);
-        } finally {
-            Files.deleteIfExists(temporary);
         }
         return file;
     }

@@ -29,7 +29,8 @@ final class ConfigText {
                 path.size() == 1
                         ? 0
                         : find(text, path.subList(0, path.size() - 1))
-                                .orElseThrow()
+                                .orElseThrow(() -> new IOException(
+                                        String.join(".", path) + ": expected an object to put it into but was none"))
                                 .value());
         int next = afterBlanks(text, brace + 1);
         String member = "\"" + path.get(path.size() - 1) + "\": " + json;

@@ -84,7 +84,15 @@ final class LayoutLines {
                 return null;
             }
         };
-        properties.load(reader);
+        try {
+            properties.load(reader);
+        } catch (IllegalArgumentException fault) {
+            String message = String.valueOf(fault.getMessage());
+            throw message.startsWith("layout ")
+                    ? fault
+                    : new IllegalArgumentException(
+                            "layout " + id + ": expected a properties file but was " + message, fault);
+        }
         return new LayoutLines(id, values);
     }
 

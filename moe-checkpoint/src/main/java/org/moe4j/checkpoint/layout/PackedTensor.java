@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.stream.LongStream;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.internal.Require;
 
 /**
  * The values of a tensor that one or more parts share, as rows of its last axis: the inverse of {@link PartSource}. Where a row goes
@@ -56,9 +57,20 @@ final class PackedTensor implements RowSource {
             return Optional.of(values(of)[row * columns + column]);
         }
 
+        private int extent(char letter) {
+            for (int i = 0; i < own.length; i++) {
+                if (axes.get(i).letter() == letter) {
+                    return own[i];
+                }
+            }
+            return 1;
+        }
+
         private double[] values(int of) {
             if (of != expert || values.isEmpty()) {
                 try (Matrix matrix = matrices.of(part, of)) {
+                    Require.count("columns of " + part.key(), matrix.columns(), extent(part.columns()), "(its tensor)");
+                    Require.count("rows of " + part.key(), matrix.rows(), extent(part.rows()), "(its tensor)");
                     values = Optional.of(matrix.toArray());
                     columns = matrix.columns();
                     expert = of;

@@ -69,7 +69,10 @@ public final class SafetensorsWriter {
             ObjectNode entry = root.putObject(tensor.name());
             entry.put("dtype", tensor.type().name());
             tensor.shape().forEach(entry.putArray("shape")::add);
-            long end = Math.addExact(at, tensor.bytes());
+            if (at > Long.MAX_VALUE - tensor.bytes()) {
+                throw Require.expected("tensors", "fewer than 2^63 bytes together", at + " and " + tensor.bytes());
+            }
+            long end = at + tensor.bytes();
             entry.putArray("data_offsets").add(at).add(end);
             at = end;
         }

@@ -117,7 +117,8 @@ public final class StoredTensor {
      */
     public void readBytes(long from, byte[] into, int count) {
         int size = info.type().bytes();
-        Objects.checkFromIndexSize(0, Math.multiplyExact(count, size), into.length);
+        Objects.checkFromIndexSize(from, (long) count, info.elements());
+        Objects.checkFromIndexSize(0L, (long) count * size, into.length);
         forEachSegment(from, count, (bytes, done, part) -> {
             bytes.get(into, done * size, part * size);
             return true;

@@ -46,11 +46,15 @@ public record TensorContent(String name, ElementType type, List<Long> shape, Sou
                 throw Require.expected("shape", "sizes of at least 0", shape);
             }
         }
-        elements(shape);
+        bytes(type, shape);
     }
 
-    private static long elements(List<Long> shape) {
-        return shape.stream().reduce(1L, Math::multiplyExact);
+    private static long bytes(ElementType type, List<Long> shape) {
+        try {
+            return shape.stream().reduce((long) type.bytes(), Math::multiplyExact);
+        } catch (ArithmeticException tooMany) {
+            throw Require.expected("shape", "fewer than 2^63 bytes", shape + " of " + type);
+        }
     }
 
     /**
@@ -92,8 +96,11 @@ public record TensorContent(String name, ElementType type, List<Long> shape, Sou
      * @return the tensor
      */
     public static TensorContent ofRows(String name, ElementType type, List<Long> shape, RowSource source) {
-        int columns = shape.isEmpty() ? 1 : Math.toIntExact(shape.get(shape.size() - 1));
-        return new TensorContent(name, type, shape, new RowBytes(type, columns, source));
+        long columns = shape.isEmpty() ? 1 : shape.get(shape.size() - 1);
+        if (columns < 0 || columns > Integer.MAX_VALUE - 8) {
+            throw Require.expected("shape", "a last size of 0..2^31 - 9", shape);
+        }
+        return new TensorContent(name, type, shape, new RowBytes(type, (int) columns, source));
     }
 
     /**
@@ -119,6 +126,6 @@ public record TensorContent(String name, ElementType type, List<Long> shape, Sou
      * @return bytes
      */
     public long bytes() {
-        return Math.multiplyExact(elements(shape), (long) type.bytes());
+        return bytes(type, shape);
     }
 }

@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.moe4j.core.internal.Spelling;
 
 /**
@@ -113,9 +114,14 @@ public final class TensorStore implements AutoCloseable {
      *
      * @param file one of {@link #files}
      * @return unmodifiable, often empty
+     * @throws NoSuchElementException for an unknown file
      * @throws IOException when the file cannot be read
      */
     public Map<String, String> metadata(String file) throws IOException {
+        if (!fileOf.containsValue(file)) {
+            throw new NoSuchElementException(
+                    folder + ": expected one of " + new TreeSet<>(fileOf.values()) + " but was " + file);
+        }
         return opened(file).metadata();
     }
 

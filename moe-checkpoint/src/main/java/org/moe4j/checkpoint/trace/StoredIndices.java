@@ -1,5 +1,6 @@
 package org.moe4j.checkpoint.trace;
 
+import org.moe4j.core.internal.Require;
 import org.moe4j.router.analysis.ChosenExperts;
 import org.moe4j.router.analysis.RoutingSource;
 
@@ -31,7 +32,7 @@ final class StoredIndices implements RoutingSource {
 
     @Override
     public ChosenExperts block(long from, int count) {
-        int numbers = Math.multiplyExact(count, rows.columns());
+        int numbers = Require.product("count x topK", count, rows.columns());
         if (room.length < numbers) {
             room = new int[numbers];
         }

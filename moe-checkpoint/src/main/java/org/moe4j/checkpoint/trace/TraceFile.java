@@ -198,7 +198,7 @@ public final class TraceFile {
         Objects.checkFromIndexSize(from, (long) count, tokens());
         LayerRows rows = layer(layer);
         if (byLogits || rows.indices().isEmpty()) {
-            double[] logits = new double[Math.multiplyExact(count, experts)];
+            double[] logits = new double[Require.product("count x experts", count, experts)];
             logits(layer).orElseThrow().read(from, count, logits);
             return config.orElseThrow().routing(logits);
         }

@@ -69,7 +69,7 @@ public interface Backend {
      *
      * @param rows at least 0
      * @param columns at least 0
-     * @param source asked once for each row
+     * @param source asked once for each row, if it has columns
      * @return a matrix (rows × columns)
      */
     Matrix matrix(int rows, int columns, RowSource source);

@@ -1,5 +1,6 @@
 package org.moe4j.core.backend;
 
+import java.util.NoSuchElementException;
 import java.util.Optional;
 
 /**
@@ -36,7 +37,8 @@ public record Projections(Optional<Matrix> gate, Matrix up) implements AutoClose
      * @return (N×F)
      */
     public Matrix gateOrThrow() {
-        return gate.orElseThrow();
+        return gate.orElseThrow(() -> new NoSuchElementException(
+                "gate: expected the product of a gate but was none; the activation is plain"));
     }
 
     /** Closes the matrices. */

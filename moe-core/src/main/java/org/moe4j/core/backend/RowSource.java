@@ -4,7 +4,7 @@ package org.moe4j.core.backend;
 public interface RowSource {
     /**
      * Writes one row in single precision. A backend calls exactly one of the two methods for each row, once, in any
-     * order and from any of its threads.
+     * order and from any of its threads; for no row where rows have no columns.
      *
      * @param row index of the row
      * @param into one row, to be filled completely

@@ -2,6 +2,7 @@ package org.moe4j.core.dispatch;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.moe4j.core.dispatch.Capacity.Limited;
 import org.moe4j.core.internal.Require;
 
@@ -120,6 +121,7 @@ public final class Admission {
      * @return 0 unless no expert took it and {@link UnservedTokens} pass through
      */
     public double passed(int token) {
+        Objects.checkIndex(token, routing.tokens());
         if (!mayPass() || isServed(token)) {
             return 0;
         }

@@ -79,7 +79,7 @@ public final class Routing {
 
     private void check() {
         Require.count("weights", weights.length, expertIndices.length, "weights (one per expert index)");
-        long[] seen = new long[(experts + Long.SIZE - 1) / Long.SIZE]; // a bit for each expert
+        long[] seen = new long[(experts - 1) / Long.SIZE + 1]; // a bit for each expert
         for (int t = 0; t + 1 < offsets.length; t++) {
             Arrays.fill(seen, 0);
             check(t, offsets[t], offsets[t + 1], seen);
@@ -171,7 +171,8 @@ public final class Routing {
      * @throws IndexOutOfBoundsException for an index out of range
      */
     public int slot(int token, int rank) {
-        return offsets[token] + Objects.checkIndex(rank, count(token));
+        int count = count(token); // first of all: it refuses a token that there is not
+        return offsets[token] + Objects.checkIndex(rank, count);
     }
 
     /** Number of assignments of the tokens before one. */

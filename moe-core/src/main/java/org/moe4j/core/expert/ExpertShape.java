@@ -18,6 +18,8 @@ import org.moe4j.core.preset.PresetSection;
  * @param biases whether every projection has a bias
  */
 public record ExpertShape(int count, int hiddenSize, int intermediateSize, Activation activation, boolean biases) {
+    private static final long MOST_WEIGHTS = 1L << 56; // so that operations can be counted, and counts added
+
     /**
      * Checks the sizes.
      *
@@ -32,6 +34,13 @@ public record ExpertShape(int count, int hiddenSize, int intermediateSize, Activ
         Require.atLeast("count", count, 1);
         Require.atLeast("hiddenSize", hiddenSize, 1);
         Require.atLeast("intermediateSize", intermediateSize, 1);
+        long most = MOST_WEIGHTS / count / hiddenSize;
+        if (intermediateSize > most) {
+            throw Require.expected(
+                    "count x hiddenSize x intermediateSize",
+                    "at most 2^56 weights",
+                    count + " x " + hiddenSize + " x " + intermediateSize);
+        }
     }
 
     /**

@@ -1,10 +1,12 @@
 package org.moe4j.core.internal;
 
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -61,6 +63,31 @@ public final class Leftover implements AutoCloseable {
      */
     public Path path() {
         return path;
+    }
+
+    /**
+     * Forces the file, or all files of the folder, to the disk: a move may get there before what is moved, and a machine that stops in
+     * between would leave an empty file in the place of the old one.
+     *
+     * @throws IOException when they cannot be written
+     */
+    public void force() throws IOException {
+        if (!Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS)) {
+            force(path);
+            return;
+        }
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(path)) {
+            for (Path file : files) {
+                force(file);
+            }
+        }
+    }
+
+    /** Open for reading, as a file may be read-only; that is enough. */
+    private static void force(Path file) throws IOException {
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ)) {
+            channel.force(true);
+        }
     }
 
     @Override

@@ -92,6 +92,37 @@ public final class Require {
     }
 
     /**
+     * A product that counts elements of an array.
+     *
+     * @param argument name of the argument
+     * @param a at least 0
+     * @param b at least 0
+     * @return {@code a · b}
+     */
+    public static int product(String argument, int a, int b) {
+        long product = (long) a * b;
+        if (product > Integer.MAX_VALUE) {
+            throw expected(argument, "a product below 2^31", a + " x " + b);
+        }
+        return (int) product;
+    }
+
+    /**
+     * A product that counts.
+     *
+     * @param argument name of the argument
+     * @param a at least 0
+     * @param b at least 0
+     * @return {@code a · b}
+     */
+    public static long longProduct(String argument, long a, long b) {
+        if (Math.multiplyHigh(a, b) != 0 || a * b < 0) {
+            throw expected(argument, "a product below 2^63", a + " x " + b);
+        }
+        return a * b;
+    }
+
+    /**
      * Number of elements of a matrix that must fit into one array.
      *
      * @param rows at least 0

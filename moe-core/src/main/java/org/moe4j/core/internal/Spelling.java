@@ -23,10 +23,16 @@ public final class Spelling {
                 .filter(right -> word.length() >= SHORTEST && right.startsWith(word))
                 .toList();
         return known.stream()
-                .filter(right -> distance(word, right) <= Math.max(2, right.length() / 3))
+                .filter(right ->
+                        Math.abs(word.length() - right.length()) <= farthest(right)) // a long word would take long
+                .filter(right -> distance(word, right) <= farthest(right))
                 .min(Comparator.comparingInt((String right) -> distance(word, right))
                         .thenComparing(right -> right))
                 .or(() -> longer.size() == 1 ? Optional.of(longer.get(0)) : Optional.empty());
+    }
+
+    private static int farthest(String right) {
+        return Math.max(2, right.length() / 3);
     }
 
     /** Levenshtein distance, case ignored. */

@@ -2,6 +2,7 @@ package org.moe4j.core.internal;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 
 /** What a stage has made so far: closed when the stage fails before it says {@link #keep()}. */
 public final class Unfinished implements AutoCloseable {
@@ -27,17 +28,23 @@ public final class Unfinished implements AutoCloseable {
         made.clear();
     }
 
-    /** Closes what was made, the last first. */
+    /** Closes what was made, the last first, and all of it: what the first refusal was is thrown in the end. */
     @Override
     public void close() {
+        Optional<RuntimeException> refusal = Optional.empty();
         while (!made.isEmpty()) {
             try {
                 made.pop().close();
-            } catch (RuntimeException e) {
-                throw e;
             } catch (Exception e) {
-                throw new IllegalStateException("close: expected no checked exception but was " + e, e);
+                RuntimeException refused = e instanceof RuntimeException unchecked
+                        ? unchecked
+                        : new IllegalStateException("close: expected no checked exception but was " + e, e);
+                refusal.ifPresent(first -> first.addSuppressed(refused));
+                refusal = refusal.or(() -> Optional.of(refused));
             }
+        }
+        if (refusal.isPresent()) {
+            throw refusal.get();
         }
     }
 }

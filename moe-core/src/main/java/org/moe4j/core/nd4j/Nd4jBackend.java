@@ -199,7 +199,9 @@ public final class Nd4jBackend implements Backend {
 
     @Override
     public Matrix matrix(int rows, int columns, RowSource source) {
-        Require.manyElements(rows, columns);
+        if (Require.manyElements(rows, columns) == 0) {
+            return kernels.matrix(rows, columns, new double[0]);
+        }
         return kernels.matrix(rows, columns, source);
     }
 

@@ -91,6 +91,6 @@ final class SortedMapOfText {
     /** The exception for a key that nobody knows, with the right one where it is near. */
     IllegalArgumentException unknown(String key, Optional<String> closest) {
         String hint = closest.map(right -> "; did you mean " + right + "?").orElse("");
-        return new IllegalArgumentException("preset " + id + ": unknown key " + key + hint);
+        return new IllegalArgumentException("preset " + id + ": expected a known key but was " + key + hint);
     }
 }

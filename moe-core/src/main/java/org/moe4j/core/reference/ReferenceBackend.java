@@ -72,8 +72,8 @@ public final class ReferenceBackend implements Backend {
     @Override
     public Matrix matrix(int rows, int columns, RowSource source) {
         double[] y = new double[Require.elements(rows, columns)];
-        double[] row = new double[columns];
-        for (int i = 0; i < rows; i++) {
+        double[] row = new double[y.length == 0 ? 0 : columns];
+        for (int i = 0; y.length > 0 && i < rows; i++) {
             source.read(i, row);
             System.arraycopy(row, 0, y, i * columns, columns);
         }

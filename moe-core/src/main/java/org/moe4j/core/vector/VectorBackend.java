@@ -155,7 +155,9 @@ public final class VectorBackend implements Backend {
 
     @Override
     public Matrix matrix(int rows, int columns, RowSource source) {
-        return kernels.matrix(rows, columns, source);
+        return Require.elements(rows, columns) == 0
+                ? wrapped(kernels, rows, columns, new double[0])
+                : kernels.matrix(rows, columns, source);
     }
 
     @Override

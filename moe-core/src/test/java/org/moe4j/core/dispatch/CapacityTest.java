@@ -122,7 +122,7 @@ class CapacityTest {
                 "capacity.factor = 1;capacity.groupSize = 8|capacity.groupSize: expected no such key beside capacity.scope = batch but was 8",
                 "capacity.factor = 1;capacity.scope = groups|expected a value for capacity.groupSize but was absent",
                 "capacity.factor = 1;capacity.scope = batches|capacity.scope: expected one of [batch, groups, sequences] but was batches",
-                "capacity.factors = 1|unknown key capacity.factors; did you mean capacity.factor?",
+                "capacity.factors = 1|expected a known key but was capacity.factors; did you mean capacity.factor?",
             })
     void aBadSectionIsRefused(String lines, String message) {
         assertThatThrownBy(() -> from(lines.split(";")))

@@ -97,7 +97,7 @@ class ExpertShapeTest {
                         + " true or false but was yes",
                 "shared.count = 2;shared.intermediateSize = -5|preset test: shared.intermediateSize: expected at least 1"
                         + " but was -5",
-                "shared.count = 2;shared.intermediateSize = 5;shared.appart = true|preset test: unknown key"
+                "shared.count = 2;shared.intermediateSize = 5;shared.appart = true|preset test: expected a known key but was"
                         + " shared.appart; did you mean shared.apart?",
             })
     void aBadSectionIsRefused(String shared, String message) throws IOException {
@@ -168,8 +168,8 @@ class ExpertShapeTest {
                         + " -7;experts.activation.offset = 0|preset test: experts.activation.limit: expected a positive"
                         + " number but was -7.0",
                 "experts.biases = yes|preset test: experts.biases: expected true or false but was yes",
-                "experts.bias = true|preset test: unknown key experts.bias; did you mean experts.biases?",
-                "experts.latent = 4|preset test: unknown key experts.latent; did you mean experts.latentSize?",
+                "experts.bias = true|preset test: expected a known key but was experts.bias; did you mean experts.biases?",
+                "experts.latent = 4|preset test: expected a known key but was experts.latent; did you mean experts.latentSize?",
             })
     void aBadKindIsRefused(String experts, String message) throws IOException {
         Preset preset = kind(experts);

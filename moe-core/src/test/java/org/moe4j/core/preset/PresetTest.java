@@ -127,7 +127,7 @@ class PresetTest {
                 "defaults = router.topK, router.topK|defaults: expected each key once but was router.topK twice",
                 "defaults = router.score, router.topK; chosen = router.topK"
                         + "|chosen: expected keys that are not in defaults but was router.topK",
-                "chosne = router.topK|unknown key chosne; did you mean chosen?",
+                "chosne = router.topK|expected a known key but was chosne; did you mean chosen?",
             })
     void aMarkOfNoKeyIsAnErrorWhenThePresetIsRead(String marks, String message) {
         assertThatThrownBy(() -> load(("router.topK = 4; router.score = softmax; " + marks).split("; ")))
@@ -151,11 +151,13 @@ class PresetTest {
         Preset preset = load("router.topk = 4");
         assertThatThrownBy(() -> preset.section("router").rejectUnknown(Set.of("topK", "scale")))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("preset mine: unknown key router.topk; did you mean router.topK?");
+                .hasMessage("preset mine: expected a known key but was router.topk; did you mean router.topK?");
         assertThatThrownBy(() -> load("ruoter.topK = 4"))
-                .hasMessage("preset mine: unknown key ruoter.topK; did you mean router.topK?");
-        assertThatThrownBy(() -> load("sorce = x")).hasMessage("preset mine: unknown key sorce; did you mean source?");
-        assertThatThrownBy(() -> load("zzzzzzzzzz.topK = 4")).hasMessage("preset mine: unknown key zzzzzzzzzz.topK");
+                .hasMessage("preset mine: expected a known key but was ruoter.topK; did you mean router.topK?");
+        assertThatThrownBy(() -> load("sorce = x"))
+                .hasMessage("preset mine: expected a known key but was sorce; did you mean source?");
+        assertThatThrownBy(() -> load("zzzzzzzzzz.topK = 4"))
+                .hasMessage("preset mine: expected a known key but was zzzzzzzzzz.topK");
     }
 
     @Test

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
@@ -137,7 +138,7 @@ public record Partition(Activation activation, boolean biases, int hiddenSize, L
      * @return one expert of width m_index
      */
     public ExpertShape part(int index) {
-        return shape(widths.get(index));
+        return shape(widths.get(Objects.checkIndex(index, widths.size())));
     }
 
     private ExpertShape shape(int width) {

@@ -102,7 +102,7 @@ public final class BatchCollapse {
          */
         public Counter(int experts) {
             this.experts = Require.atLeast("experts", experts, 1);
-            words = (experts + Long.SIZE - 1) / Long.SIZE;
+            words = (experts - 1) / Long.SIZE + 1;
             unions = new long[SIZES * words];
         }
 

@@ -41,7 +41,7 @@ public final class ChosenExperts {
         Require.atLeast("experts", experts, 1);
         Require.inRange("topK", topK, 1, experts, "experts");
         Require.atLeast("tokens", tokens, 0);
-        Require.atLeast("indices.length", indices.length, Math.multiplyExact(tokens, topK));
+        Require.atLeast("indices.length", indices.length, Require.product("tokens x topK", tokens, topK));
         return new ChosenExperts(experts, topK, tokens, new int[0], indices).checked();
     }
 
@@ -161,6 +161,7 @@ public final class ChosenExperts {
      * @return at most {@link #slots()}
      */
     public int start(int token) {
+        Objects.checkIndex(token, tokens + 1);
         return offsets.length == 0 ? token * topK : offsets[token];
     }
 
@@ -171,6 +172,7 @@ public final class ChosenExperts {
      * @return the start of the next
      */
     public int end(int token) {
+        Objects.checkIndex(token, tokens);
         return start(token + 1);
     }
 
@@ -181,7 +183,7 @@ public final class ChosenExperts {
      * @return 0 ≤ expert &lt; E
      */
     public int expert(int slot) {
-        return indices[slot];
+        return indices[Objects.checkIndex(slot, slots())];
     }
 
     /** The same tokens in arrays of their own. */

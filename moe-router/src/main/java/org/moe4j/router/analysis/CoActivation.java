@@ -41,6 +41,8 @@ public final class CoActivation {
 
     /** Counts while tokens come. */
     public static final class Counter implements RoutingObserver {
+        private static final int MOST = 46_340; // squared, less than 2^31
+
         private final int experts;
         private final int reach; // places between the experts of a pair, at most
         private final long[] pairs; // E·E, each pair under its larger expert
@@ -62,9 +64,9 @@ public final class CoActivation {
          * @throws IllegalArgumentException for {@code experts} below 1
          */
         public Counter(int experts, Pairs counted) {
-            this.experts = Require.atLeast("experts", experts, 1);
+            this.experts = Require.inRange("experts", experts, 1, MOST, "whose pairs an array can count");
             reach = counted == Pairs.ALL ? experts : 1;
-            pairs = new long[Math.multiplyExact(experts, experts)];
+            pairs = new long[experts * experts];
         }
 
         @Override

@@ -62,6 +62,7 @@ public interface LogitSource {
             @Override
             public void read(long from, int count, double[] into) {
                 Objects.checkFromIndexSize(from, count, tokens());
+                Require.atLeast("into.length", into.length, count * experts);
                 System.arraycopy(own, Math.toIntExact(from * experts), into, 0, count * experts);
             }
         };

@@ -7,6 +7,8 @@ import org.moe4j.core.internal.Require;
 
 /** Parts of texts, and texts interleaved into one batch as a server does with requests. */
 public final class Passages {
+    private static final int MOST_PARTS = 1 << 20;
+
     private Passages() {}
 
     /**
@@ -32,12 +34,12 @@ public final class Passages {
      * Consecutive parts of one length; tokens that are left over at the end belong to none.
      *
      * @param source of one layer
-     * @param parts N, at least 1
+     * @param parts N, at least 1 and at most 2²⁰
      * @return N views of ⌊T/N⌋ tokens
      * @throws IllegalArgumentException for {@code parts} below 1
      */
     public static List<RoutingSource> parts(RoutingSource source, int parts) {
-        Require.atLeast("parts", parts, 1);
+        Require.inRange("parts", parts, 1, MOST_PARTS, "views in a list");
         long length = source.tokens() / parts;
         List<RoutingSource> all = new ArrayList<>();
         for (int i = 0; i < parts; i++) {
@@ -111,7 +113,7 @@ public final class Passages {
         private int[] indices = new int[0];
 
         Turns(List<RoutingSource> passages, int experts, int topK, long shortest) {
-            super(experts, topK, Math.multiplyExact(shortest, (long) passages.size()));
+            super(experts, topK, Require.longProduct("passages", shortest, passages.size()));
             this.passages = passages;
         }
 
@@ -119,7 +121,7 @@ public final class Passages {
         ChosenExperts read(long from, int count) {
             int n = passages.size();
             int stride = topK(); // room for each token
-            if (indices.length < Math.multiplyExact(count, stride)) {
+            if (indices.length < Require.product("count x topK", count, stride)) {
                 indices = new int[count * stride];
             }
             offsets = offsets.length == count + 1 ? offsets : new int[count + 1];

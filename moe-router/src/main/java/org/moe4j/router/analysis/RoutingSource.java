@@ -135,7 +135,7 @@ public interface RoutingSource {
 
             @Override
             public ChosenExperts block(long from, int count) {
-                int numbers = Math.multiplyExact(count, config.experts());
+                int numbers = Require.product("count x experts", count, config.experts());
                 if (room.length != numbers) {
                     room = new double[numbers];
                 }

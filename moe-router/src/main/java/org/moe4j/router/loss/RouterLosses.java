@@ -8,6 +8,8 @@ import org.moe4j.core.preset.Preset;
 
 /** Several losses: those of a preset, those that balance, and their values of tokens that come in blocks. */
 public final class RouterLosses {
+    private static final int MOST_LAYERS = 1 << 16; // each keeps sums of its own
+
     private RouterLosses() {}
 
     /**
@@ -57,7 +59,7 @@ public final class RouterLosses {
                 throw Require.expected("losses", "losses of layers that are alike", loss.name());
             }
         }
-        return new Running(List.copyOf(losses), Require.atLeast("layers", layers, 1));
+        return new Running(List.copyOf(losses), Require.inRange("layers", layers, 1, MOST_LAYERS, "layers of a model"));
     }
 
     /**

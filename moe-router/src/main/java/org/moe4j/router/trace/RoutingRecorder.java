@@ -2,6 +2,7 @@ package org.moe4j.router.trace;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.moe4j.core.layer.Router;
 
 /**
@@ -57,6 +58,7 @@ public final class RoutingRecorder {
      * @throws IllegalArgumentException when the name stands for a layer of another number of experts
      */
     public Router router(String layer, Router inner) {
+        Objects.requireNonNull(layer, "layer"); // it would be kept
         LayerRecord record;
         synchronized (records) {
             record = records.computeIfAbsent(layer, name -> new LayerRecord(name, inner, maskedRows, withLogits));

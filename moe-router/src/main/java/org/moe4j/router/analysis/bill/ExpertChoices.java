@@ -51,7 +51,7 @@ public record ExpertChoices(int experts, int topK, int width) {
         List<ExpertChoices> all = new ArrayList<>();
         for (int d = Math.max(1, topK); d >= 1; d--) {
             if (experts % d == 0 && topK % d == 0) {
-                all.add(new ExpertChoices(experts / d, topK / d, Math.multiplyExact(width, d)));
+                all.add(new ExpertChoices(experts / d, topK / d, Require.product("width", width, d)));
             }
         }
         return List.copyOf(all);

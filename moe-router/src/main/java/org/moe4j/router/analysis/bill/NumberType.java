@@ -35,12 +35,12 @@ public enum NumberType {
      *
      * @param numbers how many, at least 0
      * @return bytes, rounded up
-     * @throws ArithmeticException from 2⁶³ bits on
+     * @throws IllegalArgumentException from 2⁶³ bits on
      */
     public long bytes(long numbers) {
         if (numbers < 0) {
             throw Require.expected("numbers", "at least 0", numbers);
         }
-        return -Math.floorDiv(-Math.multiplyExact(numbers, (long) bits), Byte.SIZE);
+        return -Math.floorDiv(-Require.longProduct("numbers", numbers, bits), Byte.SIZE);
     }
 }

@@ -16,8 +16,12 @@ public final class DecodingOrder implements RoutingSource {
 
     private DecodingOrder(List<RoutingSource> layers) {
         this.layers = layers;
-        experts = layers.stream().mapToInt(RoutingSource::experts).reduce(0, Math::addExact);
-        topK = layers.stream().mapToInt(RoutingSource::topK).reduce(0, Math::addExact);
+        long all = layers.stream().mapToLong(RoutingSource::experts).sum();
+        if (all > Integer.MAX_VALUE) {
+            throw Require.expected("layers", "fewer than 2^31 experts together", all);
+        }
+        experts = (int) all;
+        topK = layers.stream().mapToInt(RoutingSource::topK).sum();
     }
 
     /**

@@ -39,7 +39,7 @@ public final class LfuSimulation implements RoutingObserver {
      * @throws IllegalArgumentException for {@code experts} below 1 or {@code slots} below 1
      */
     public LfuSimulation(int experts, int slots, Counts counts) {
-        Require.atLeast("experts", experts, 1);
+        Require.inRange("experts", experts, 1, Integer.MAX_VALUE - 9, "that an array can list");
         this.slots = Require.atLeast("slots", slots, 1);
         this.counts = counts;
         used = new long[experts + 1];

@@ -98,7 +98,7 @@ public final class DevicePlacement {
      * @return 0 ≤ device &lt; N
      */
     public int device(int expert) {
-        return deviceOf[expert];
+        return deviceOf[Objects.checkIndex(expert, deviceOf.length)];
     }
 
     /**
@@ -130,9 +130,16 @@ public final class DevicePlacement {
         Require.count("expertLoad", expertLoad.length, deviceOf.length, "loads (experts)");
         long[] load = new long[devices];
         for (int e = 0; e < deviceOf.length; e++) {
-            load[deviceOf[e]] += expertLoad[e];
+            load[deviceOf[e]] = plus(load[deviceOf[e]], expertLoad[e]);
         }
         return load;
+    }
+
+    private static long plus(long load, long more) {
+        if (load > Long.MAX_VALUE - more) {
+            throw Require.expected("expertLoad", "at most 2^63 - 1 assignments of a device", load + " and " + more);
+        }
+        return load + more;
     }
 
     static void requireLoad(long[] expertLoad) {

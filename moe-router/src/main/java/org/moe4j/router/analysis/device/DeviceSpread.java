@@ -104,6 +104,8 @@ public final class DeviceSpread implements RoutingObserver {
         public Result {
             load = List.copyOf(load);
             tokensByDevices = List.copyOf(tokensByDevices);
+            Require.atLeast("devices", devices, 1);
+            Require.count("tokensByDevices", tokensByDevices.size(), devices + 1L, "numbers (0..devices)");
         }
 
         /**

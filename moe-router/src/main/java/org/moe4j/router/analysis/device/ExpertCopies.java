@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.PriorityQueue;
 import java.util.stream.IntStream;
 import org.moe4j.core.internal.Require;
@@ -15,6 +16,8 @@ import org.moe4j.core.internal.Require;
  * 3.4). It is arithmetic on a load that was counted before; later tokens may have another one.
  */
 public final class ExpertCopies {
+    private static final int MOST_DEVICES = 1 << 16; // an expert has at most one copy for each, dealt out one by one
+
     private final int[] copies;
     private final List<List<Integer>> onDevice;
     private final double[] load;
@@ -41,7 +44,7 @@ public final class ExpertCopies {
      */
     public static ExpertCopies greedy(long[] expertLoad, int devices, int slotsPerDevice) {
         int experts = Require.atLeast("expertLoad.length", expertLoad.length, 1);
-        Require.atLeast("devices", devices, 1);
+        Require.inRange("devices", devices, 1, MOST_DEVICES, "devices that hold copies");
         DevicePlacement.requireLoad(expertLoad);
         long slots = (long) devices * slotsPerDevice;
         if (slotsPerDevice < 1 || slots < experts) {
@@ -132,7 +135,7 @@ public final class ExpertCopies {
      * @return at least 1
      */
     public int copies(int expert) {
-        return copies[expert];
+        return copies[Objects.checkIndex(expert, copies.length)];
     }
 
     /**
@@ -142,7 +145,7 @@ public final class ExpertCopies {
      * @return ascending; an expert may occur twice
      */
     public List<Integer> experts(int device) {
-        return onDevice.get(device);
+        return onDevice.get(Objects.checkIndex(device, load.length));
     }
 
     /**
@@ -152,7 +155,7 @@ public final class ExpertCopies {
      * @return assignments
      */
     public double load(int device) {
-        return load[device];
+        return load[Objects.checkIndex(device, load.length)];
     }
 
     /**

@@ -130,7 +130,7 @@ public final class SyntheticRouting implements RoutingSource {
     @Override
     public ChosenExperts block(long from, int count) {
         Objects.checkFromIndexSize(from, (long) count, tokens);
-        int numbers = Math.multiplyExact(count, topK());
+        int numbers = Require.product("count x topK", count, topK());
         if (room.length < numbers) {
             room = new int[numbers];
         }

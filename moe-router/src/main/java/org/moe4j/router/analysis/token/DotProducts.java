@@ -34,6 +34,7 @@ public record DotProducts(List<Double> byHand, List<Double> given, int matching)
     public DotProducts {
         byHand = List.copyOf(byHand);
         given = List.copyOf(given);
+        Require.count("byHand", byHand.size(), given.size(), "dot products (one per logit)");
     }
 
     /**

@@ -2,6 +2,7 @@ package org.moe4j.router.analysis.token;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.TreeSet;
 import org.moe4j.core.backend.Matrix;
@@ -64,6 +65,9 @@ public record GradientReach(
     public static double[] logitGradients(double[] scores, int[] chosen, double[] weights, double[] g) {
         Require.count("weights", weights.length, chosen.length, "numbers (one per chosen expert)");
         Require.count("g", g.length, chosen.length, "numbers (one per chosen expert)");
+        for (int expert : chosen) {
+            Objects.checkIndex(expert, scores.length);
+        }
         double[] gradients = new double[scores.length];
         double sum = 0;
         for (int i = 0; i < chosen.length; i++) {

@@ -56,6 +56,7 @@ public record LayerExplanation(
         shared = List.copyOf(shared);
         byHand = List.copyOf(byHand);
         output = List.copyOf(output);
+        Require.count("byHand", byHand.size(), output.size(), "numbers (of the output)");
     }
 
     /**
