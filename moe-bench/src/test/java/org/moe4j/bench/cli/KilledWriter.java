@@ -50,10 +50,11 @@ final class KilledWriter {
         void write(Path folder, boolean old) throws IOException {
             Path target = folder.resolve(file);
             switch (this) {
-                case TENSORS -> SafetensorsWriter.write(
-                        target, List.of(tensor(old ? 400 : 900, old ? 1 : 2)), Map.of("old", "" + old));
-                case TRACE -> TraceWriter.writeLogits(
-                        target, Map.of("0", logits(old ? 1000 : 3000)), ElementType.F32, Map.of());
+                case TENSORS ->
+                    SafetensorsWriter.write(
+                            target, List.of(tensor(old ? 400 : 900, old ? 1 : 2)), Map.of("old", "" + old));
+                case TRACE ->
+                    TraceWriter.writeLogits(target, Map.of("0", logits(old ? 1000 : 3000)), ElementType.F32, Map.of());
                 case REPORT -> OutputFolder.open(folder).write(file, (old ? "old\n" : "new row\n").repeat(50_000));
                 case RUN -> run(folder, target, old);
                 case CHECKPOINT -> saveCheckpoint(folder.resolve(file + UUID.randomUUID()));
@@ -78,7 +79,8 @@ final class KilledWriter {
     }
 
     private static LogitSource logits(int tokens) {
-        return LogitSource.of(8, IntStream.range(0, 8 * tokens).mapToDouble(i -> i % 13).toArray());
+        return LogitSource.of(
+                8, IntStream.range(0, 8 * tokens).mapToDouble(i -> i % 13).toArray());
     }
 
     private static void run(Path folder, Path target, boolean old) throws IOException {
@@ -125,7 +127,8 @@ final class KilledWriter {
     }
 
     private static void saveCheckpoint(Path target) throws IOException {
-        try (MoeCheckpoint original = MoeCheckpoint.open(RunFixture.named("olmoe").folder())) {
+        try (MoeCheckpoint original =
+                MoeCheckpoint.open(RunFixture.named("olmoe").folder())) {
             CheckpointWriter.save(original, original.config(), List.of(), target);
         }
     }

@@ -113,7 +113,9 @@ class KilledWriterTest {
             byte[] found = Files.readAllBytes(written.resolve(kind.getKey().file()));
             boolean old = Arrays.equals(found, kind.getValue().get(0));
             boolean isNew = Arrays.equals(found, kind.getValue().get(1));
-            assertThat(old || isNew).as("%s: %s is old or new", when, kind.getKey()).isTrue();
+            assertThat(old || isNew)
+                    .as("%s: %s is old or new", when, kind.getKey())
+                    .isTrue();
             changed += isNew ? 1 : 0;
         }
         try (Stream<Path> files = Files.list(written)) {
@@ -128,9 +130,7 @@ class KilledWriterTest {
 
     private static void requireSameCheckpoint(String when, Path found) throws IOException {
         Path original = RunFixture.named("olmoe").folder();
-        assertThat(found.resolve("config.json"))
-                .as(when)
-                .hasSameBinaryContentAs(original.resolve("config.json"));
+        assertThat(found.resolve("config.json")).as(when).hasSameBinaryContentAs(original.resolve("config.json"));
         KilledWriter.requireWhole(found.resolve("model.safetensors"));
         assertThat(Files.size(found.resolve("model.safetensors")))
                 .as(when)

@@ -52,7 +52,8 @@ final class SnippetsTest {
     /** A drawing that nothing prints. */
     private static final String MODULES = "          moe-bench";
 
-    private static final String UNKNOWN_KEY = "preset olmo-study: expected a known key but was router.topk; did you mean router.topK?";
+    private static final String UNKNOWN_KEY =
+            "preset olmo-study: expected a known key but was router.topk; did you mean router.topK?";
 
     private static Stream<Block> blocks(String kind) {
         return DocumentedText.blocks().stream().filter(block -> block.kind().equals(kind));

@@ -115,7 +115,8 @@ class BadArgumentsTest {
         return !Backend.class.isAssignableFrom(type)
                 || type == Backend.class
                 || Arrays.stream(backends)
-                        .anyMatch(name -> type.getSimpleName().toLowerCase(Locale.ROOT).startsWith(name.replaceAll("\\d", "")));
+                        .anyMatch(name ->
+                                type.getSimpleName().toLowerCase(Locale.ROOT).startsWith(name.replaceAll("\\d", "")));
     }
 
     private String run(Duration limit, List<String> arguments) throws IOException, InterruptedException {

@@ -4,7 +4,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -64,8 +63,8 @@ final class CloseProbe {
     public static void main(String[] arguments) throws Exception {
         Path folder = Path.of(arguments[2]);
         Map<String, Integer> outcomes = new TreeMap<>();
-        List<Backend> backends = List.of(
-                Nd4jBackend.float32(), VectorBackend.float32(), Nd4jBackend.float64(), VectorBackend.float64());
+        List<Backend> backends =
+                List.of(Nd4jBackend.float32(), VectorBackend.float32(), Nd4jBackend.float64(), VectorBackend.float64());
         for (int i = 0; i < Integer.parseInt(arguments[0]); i++) {
             CloseProbe probe = new CloseProbe(Long.parseLong(arguments[1]) + i, outcomes);
             probe.put(backends.get(i % backends.size()));
@@ -81,13 +80,15 @@ final class CloseProbe {
         MoeLayer layer = MoeLayer.of(
                         TopKRouter.random(RouterConfig.topK(E, 2), D, backend, 3),
                         SwiGluExperts.random(new ExpertShape(E, D, D), backend, 4))
-                .withShared(SharedBranch.of(
-                        SwiGluExperts.random(new ExpertShape(1, D, D), backend, 5), ScaledMerge.sum()));
+                .withShared(
+                        SharedBranch.of(SwiGluExperts.random(new ExpertShape(1, D, D), backend, 5), ScaledMerge.sum()));
         MoePass pass = layer.forward(tokens);
         Matrix output = pass.output();
         Gradients gradients = pass.backward(gradient);
         Bank bank = backend.prepare(BankWeights.swiGlu(
-                List.of(normal(backend, D, D, 6)), List.of(normal(backend, D, D, 7)), List.of(normal(backend, D, D, 8))));
+                List.of(normal(backend, D, D, 6)),
+                List.of(normal(backend, D, D, 7)),
+                List.of(normal(backend, D, D, 8))));
         int[] rows = {0, 1, 2, 3, 4, 5, 6, 7};
         BankPass bankPass = bank.forward(tokens, rows, RowGroups.single(rows.length));
         Parameters parameters = layer.parameters();
@@ -100,7 +101,9 @@ final class CloseProbe {
         uses.put("pass backward", () -> pass.backward(gradient).close());
         uses.put("pass routed output", () -> pass.routedOutput().toArray());
         uses.put("gradients", () -> gradients.parameters().get("router.weight").toArray());
-        uses.put("bank apply", () -> bank.apply(tokens, rows, RowGroups.single(rows.length)).close());
+        uses.put(
+                "bank apply",
+                () -> bank.apply(tokens, rows, RowGroups.single(rows.length)).close());
         uses.put("bank pass output", () -> bankPass.output().toArray());
         uses.put("parameters", () -> parameters.get("router.weight").toArray());
         uses.put("parameters again", () -> layer.parameters().close());
@@ -127,7 +130,9 @@ final class CloseProbe {
         String name = file.tensors().keySet().iterator().next();
         StoredTensor mapped = file.tensor(name);
         closables.putAll(Map.of("checkpoint", checkpoint, "file", file, "store", store));
-        uses.put("checkpoint expert", () -> checkpoint.expert(0, 0, VectorBackend.float32()).close());
+        uses.put(
+                "checkpoint expert",
+                () -> checkpoint.expert(0, 0, VectorBackend.float32()).close());
         uses.put("file tensor", () -> file.tensor(name).readBytes(0, new byte[64], 8));
         uses.put("store tensor", () -> store.tensor(name).readBytes(0, new byte[64], 8));
         uses.put("mapped tensor", () -> mapped.readBytes(0, new byte[64], 8));
@@ -174,7 +179,9 @@ final class CloseProbe {
         } catch (IOException | RuntimeException | Error other) {
             failures.add(other);
         }
-        if (when.isEmpty() && outcome.equals("right") && !Set.of("mapped tensor").contains(name)) {
+        if (when.isEmpty()
+                && outcome.equals("right")
+                && !Set.of("mapped tensor").contains(name)) {
             failures.add(new AssertionError(name + " is used after close"));
         }
         synchronized (outcomes) {

@@ -40,8 +40,8 @@ class LargeSizesTest {
         assertThat(new ExpertShape(1 << 16, 1 << 20, 1 << 20).parameters()).isEqualTo(3L << 56);
         assertThatThrownBy(() -> new ExpertShape(MAX, MAX, MAX))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage("count x hiddenSize x intermediateSize: expected at most 2^56 weights but was " + MAX + " x "
-                        + MAX + " x " + MAX);
+                .hasMessage("count x hiddenSize x intermediateSize: expected at most 2^56 weights but was " + MAX
+                        + " x " + MAX + " x " + MAX);
     }
 
     @Test
@@ -58,7 +58,8 @@ class LargeSizesTest {
             }
         };
         assertThat(ReferenceBackend.instance().matrix(MAX, 0, refusing).rows()).isEqualTo(MAX);
-        assertThat(ReferenceBackend.instance().matrix(0, MAX, refusing).columns()).isEqualTo(MAX);
+        assertThat(ReferenceBackend.instance().matrix(0, MAX, refusing).columns())
+                .isEqualTo(MAX);
     }
 
     @Test
@@ -73,7 +74,8 @@ class LargeSizesTest {
 
     @Test
     void aLongWordIsComparedWithNothing() {
-        assertThat(Spelling.closest("x".repeat(10_000_000), List.of("experts", "router"))).isEmpty();
+        assertThat(Spelling.closest("x".repeat(10_000_000), List.of("experts", "router")))
+                .isEmpty();
         assertThat(Spelling.closest("exprets", List.of("experts", "router"))).contains("experts");
     }
 }
