@@ -55,33 +55,40 @@ class BadArgumentsTest {
     }
 
     private void check(String what, Duration limit, String seed, String calls, String... backends) throws Exception {
-        Path report = folder.resolve("report.txt");
-        List<String> arguments = new ArrayList<>(List.of(report.toString(), folder.toString(), seed, calls));
-        arguments.addAll(List.of(backends));
-        String printed = run(limit, arguments);
-        List<String> lines = Files.exists(report) ? Files.readAllLines(report) : List.of();
-        String running = Files.readString(Findings.running(report)).replace("\0", "");
-        assertThat(lines)
-                .as("seed %s, in %s, printed %s", seed, running, printed)
-                .isNotEmpty();
-        assertThat(lines.stream().filter(line -> line.startsWith("fault")))
-                .as("seed %s", seed)
+        List<String> lines = report(limit, seed, calls, backends);
+        Set<String> missed = missed(lines, backends);
+        for (int again = 1; again <= 3 && !missed.isEmpty(); again++) { // what a draw happened to miss, others reach
+            missed.retainAll(missed(report(limit, seed + again, "0", backends), backends));
+        }
+        assertThat(missed)
+                .as("put what these need on the shelf of Exemplars, so that a call of them succeeds")
                 .isEmpty();
-        assertThat(printed.lines().filter(line -> !line.contains("Using incubator modules")))
-                .as("printed")
-                .isEmpty();
-        everythingWasReached(lines, backends);
         Promise.measured(
                 22,
                 what,
                 "0 faults in %s calls of %s methods and constructors on %s; %s"
                         .formatted(
                                 value(lines, "calls"),
-                                lines.stream()
-                                        .filter(line -> line.startsWith("reached"))
-                                        .count(),
+                                lines.stream().filter(line -> line.startsWith("reached")).count(),
                                 String.join(", ", backends),
                                 value(lines, "outcomes")));
+    }
+
+    private List<String> report(Duration limit, String seed, String calls, String... backends) throws Exception {
+        Path report = folder.resolve("report" + seed + ".txt");
+        List<String> arguments = new ArrayList<>(List.of(report.toString(), folder.toString(), seed, calls));
+        arguments.addAll(List.of(backends));
+        String printed = run(limit, arguments);
+        List<String> lines = Files.exists(report) ? Files.readAllLines(report) : List.of();
+        String running = Files.readString(Findings.running(report)).replace("\0", "");
+        assertThat(lines).as("seed %s, in %s, printed %s", seed, running, printed).isNotEmpty();
+        assertThat(lines.stream().filter(line -> line.startsWith("fault")))
+                .as("seed %s", seed)
+                .isEmpty();
+        assertThat(printed.lines().filter(line -> !line.contains("Using incubator modules")))
+                .as("printed")
+                .isEmpty();
+        return lines;
     }
 
     private static String value(List<String> lines, String name) {
@@ -93,21 +100,17 @@ class BadArgumentsTest {
     }
 
     /** A new method has to be within reach of {@link Exemplars}; those in {@link Unreached} say why they are not. */
-    private static void everythingWasReached(List<String> lines, String... backends) {
+    private static Set<String> missed(List<String> lines, String... backends) {
         Set<String> reached = lines.stream()
                 .filter(line -> line.startsWith("reached\t"))
                 .map(line -> line.substring("reached\t".length()))
                 .collect(Collectors.toSet());
-        Set<String> missed = PublicApi.executables().stream()
+        return PublicApi.executables().stream()
                 .filter(executable -> !executable.getName().equals("close"))
                 .filter(executable -> hasBackend(executable.getDeclaringClass(), backends))
                 .map(Object::toString)
-                .filter(executable -> !reached.contains(executable))
+                .filter(executable -> !reached.contains(executable) && !Unreached.isKnown(executable))
                 .collect(Collectors.toCollection(TreeSet::new));
-        missed.removeIf(Unreached::isKnown);
-        assertThat(missed)
-                .as("put what these need on the shelf of Exemplars, so that a call of them succeeds")
-                .isEmpty();
     }
 
     /** A backend's own methods need its own matrices. */

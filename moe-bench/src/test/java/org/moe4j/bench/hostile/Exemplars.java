@@ -103,6 +103,7 @@ final class Exemplars {
         Exemplars exemplars = new Exemplars(shelf, backend, sandbox);
         exemplars.putKernels();
         exemplars.putLayers();
+        AnalysisExemplars.put(shelf);
         exemplars.putCallbacks();
         exemplars.putFiles();
     }
@@ -163,6 +164,8 @@ final class Exemplars {
         shelf.add(several.shared().orElseThrow().merge().parameters());
         shelf.add(plain.expert(0));
         shelf.add(experts.parameters());
+        shelf.add(plain.parameters());
+        shelf.add(ScaledMerge.sum().merge(normal(N, N, 54), normal(N, N, 55), List.of(normal(N, N, 56))));
         shelf.add(latent.latent().orElseThrow().parameters());
         shelf.add(ScaledMerge.olmo(new ActiveWidths(2, N, N)));
         shelf.add(ScaledMerge.olmo(new ActiveWidths(2, N, N)).presumption());

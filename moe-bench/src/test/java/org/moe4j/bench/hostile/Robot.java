@@ -24,8 +24,10 @@ import org.moe4j.core.nd4j.Nd4jBackend;
 final class Robot {
     private static final int ROUNDS = 3;
     private static final int TRIES = 40;
-    private static final int MOST_TRIES = 4000;
+    private static final int WANTED = 4; // values of what is constructed, as one alone may fit nothing
+    private static final int MOST_TRIES = 1500;
 
+    private final Backend backend;
     private final Findings findings;
     private final Caller caller;
     private final Shelf shelf;
@@ -46,6 +48,7 @@ final class Robot {
      * @throws IOException when the folder cannot be written to
      */
     Robot(Backend backend, Backend other, Path sandbox, SplittableRandom random, Findings findings) throws IOException {
+        this.backend = backend;
         this.findings = findings;
         this.caller = new Caller(findings);
         this.shelf = new Shelf(12, Optional.of(backend));
@@ -73,19 +76,28 @@ final class Robot {
     void persist() {
         all.stream()
                 .filter(executable -> !findings.hasReached(executable) && !Unreached.isKnown(executable.toString()))
+                .filter(executable -> !isOfAnotherBackend(executable))
                 .forEach(executable -> learn(executable, MOST_TRIES));
         findings.reached(routes.keySet());
     }
 
+    private boolean isOfAnotherBackend(Executable executable) {
+        Class<?> type = executable.getDeclaringClass();
+        return Backend.class.isAssignableFrom(type) && !type.isInstance(backend);
+    }
+
     private void learn(Executable executable, int tries) {
-        for (int i = 0; i < tries && !routes.containsKey(executable); i++) {
-            right(executable).ifPresent(places -> {
-                Caller.Outcome outcome = caller.call(executable, places);
+        int wanted = hasReceiver(executable) ? 1 : WANTED;
+        for (int i = 0; i < tries && wanted > 0 && !(i == 0 && routes.containsKey(executable)); i++) {
+            Optional<Object[]> places = right(executable);
+            if (places.isPresent()) {
+                Caller.Outcome outcome = caller.call(executable, places.get());
                 if (outcome.returned()) {
-                    routes.put(executable, places);
+                    routes.put(executable, places.get());
                     shelf.add(outcome.value());
+                    wanted--;
                 }
-            });
+            }
         }
     }
 
