@@ -32,8 +32,7 @@ class NamedAttacksTest {
     private final Map<String, String> refusals = new LinkedHashMap<>();
 
     private void attack(String name, long claimed, byte[] header, int data, String refusal) throws IOException {
-        ByteBuffer file =
-                ByteBuffer.allocate(8 + header.length + data).order(ByteOrder.LITTLE_ENDIAN);
+        ByteBuffer file = ByteBuffer.allocate(8 + header.length + data).order(ByteOrder.LITTLE_ENDIAN);
         file.putLong(claimed).put(header);
         Files.write(Files.createDirectory(folder.resolve(name)).resolve("model.safetensors"), file.array());
         refusals.put(name, refusal);
@@ -45,7 +44,8 @@ class NamedAttacksTest {
     }
 
     private static String tensor(String name, String shape, long begin, long end) {
-        return "\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[" + shape + "],\"data_offsets\":[" + begin + "," + end + "]}";
+        return "\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[" + shape + "],\"data_offsets\":[" + begin + "," + end
+                + "]}";
     }
 
     @Test
@@ -58,7 +58,9 @@ class NamedAttacksTest {
                 Duration.ofMinutes(2),
                 List.of("-Xmx64m", "-XX:MaxDirectMemorySize=8m"),
                 HostileProbe.class,
-                refusals.keySet().stream().map(name -> folder.resolve(name).toString()).toArray(String[]::new));
+                refusals.keySet().stream()
+                        .map(name -> folder.resolve(name).toString())
+                        .toArray(String[]::new));
         List<String[]> outcomes =
                 printed.lines().map(line -> line.split(" \\| ", 3)).toList();
         assertThat(outcomes).hasSameSizeAs(refusals.keySet());
@@ -88,11 +90,19 @@ class NamedAttacksTest {
     private void offsets() throws IOException {
         String one = tensor("a", "2", 0, 8);
         attack("offsets-reversed", "{" + tensor("a", "2", 8, 0) + "}", 8, "a: expected 8 bytes");
-        attack("offsets-overlap", "{" + one + "," + tensor("b", "2", 4, 12) + "}", 12, "b: expected data from offset 8");
+        attack(
+                "offsets-overlap",
+                "{" + one + "," + tensor("b", "2", 4, 12) + "}",
+                12,
+                "b: expected data from offset 8");
         attack("hole", "{" + one + "," + tensor("b", "2", 12, 20) + "}", 20, "b: expected data from offset 8");
         attack("beyond-the-end", "{" + one + "}", 7, "a: expected data that ends within");
         attack("end-not-covered", "{" + one + "}", 9, "data: expected 8 bytes");
-        attack("empty-tensor-shares-an-offset", "{" + one + "," + tensor("b", "0", 4, 4) + "}", 8, "b: expected data from");
+        attack(
+                "empty-tensor-shares-an-offset",
+                "{" + one + "," + tensor("b", "0", 4, 4) + "}",
+                8,
+                "b: expected data from");
         attack("name-twice", "{" + one + "," + one + "}", 8, "header: expected JSON but was broken");
     }
 

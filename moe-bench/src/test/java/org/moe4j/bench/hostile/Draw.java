@@ -81,6 +81,10 @@ final class Draw {
         return (Class<?>) type;
     }
 
+    Path freshPath() {
+        return words.sandbox().resolve("new" + fresh++);
+    }
+
     private Object primitive(Class<?> type) {
         if (type == int.class) {
             return INTS[random.nextInt(INTS.length)];
@@ -104,7 +108,7 @@ final class Draw {
         } else if (type == String.class) {
             return Optional.of(words.any(random));
         } else if (type == Path.class && random.nextInt(3) == 0) {
-            return Optional.of(words.sandbox().resolve("new" + fresh++));
+            return Optional.of(freshPath());
         } else if (type == Integer.class || type == Enum.class) {
             return Optional.of(type == Enum.class ? Thread.State.NEW : primitive(int.class));
         } else if (type == Long.class) {

@@ -164,6 +164,7 @@ final class Exemplars {
         shelf.add(several.shared().orElseThrow().merge().parameters());
         shelf.add(plain.expert(0));
         shelf.add(experts.parameters());
+        shelf.add(router.parameters());
         shelf.add(plain.parameters());
         shelf.add(ScaledMerge.sum().merge(normal(N, N, 54), normal(N, N, 55), List.of(normal(N, N, 56))));
         shelf.add(latent.latent().orElseThrow().parameters());

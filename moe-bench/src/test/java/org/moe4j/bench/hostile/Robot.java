@@ -163,7 +163,8 @@ final class Robot {
             if (value.isEmpty()) {
                 return Optional.empty();
             }
-            places[1 + i] = value.get();
+            boolean isWritten = types[i] == Path.class && executable.getName().matches("write.*|save");
+            places[1 + i] = isWritten ? draw.freshPath() : value.get(); // what is there may be what another call reads
         }
         return Optional.of(places);
     }

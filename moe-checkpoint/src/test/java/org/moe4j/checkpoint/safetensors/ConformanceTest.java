@@ -27,7 +27,10 @@ class ConformanceTest {
 
     private static TensorContent content(String name, ElementType type, List<Long> shape, byte[] bytes) {
         return new TensorContent(
-                name, type, shape, (from, count, into) -> into.put(bytes, (int) from * type.bytes(), count * type.bytes()));
+                name,
+                type,
+                shape,
+                (from, count, into) -> into.put(bytes, (int) from * type.bytes(), count * type.bytes()));
     }
 
     private byte[] written(List<TensorContent> tensors, Map<String, String> metadata) throws IOException {
@@ -43,8 +46,8 @@ class ConformanceTest {
         for (int i = 0; i < 6; i++) {
             floats.putFloat(i);
         }
-        byte[] one = written(
-                List.of(content("attn.0", ElementType.F32, List.of(1L, 2L, 3L), floats.array())), Map.of());
+        byte[] one =
+                written(List.of(content("attn.0", ElementType.F32, List.of(1L, 2L, 3L), floats.array())), Map.of());
         String header = "{\"attn.0\":{\"dtype\":\"F32\",\"shape\":[1,2,3],\"data_offsets\":[0,24]}}";
         byte[] expected = new byte[8 + 64 + 24];
         expected[0] = 64;
@@ -66,7 +69,8 @@ class ConformanceTest {
         List<byte[]> bytes = new ArrayList<>();
         for (ElementType type : ElementType.values()) {
             for (int rank = 0; rank <= MOST_SIZES; rank++) {
-                List<Long> shape = random.longs(rank, rank == 3 ? 0 : 1, 4).boxed().toList();
+                List<Long> shape =
+                        random.longs(rank, rank == 3 ? 0 : 1, 4).boxed().toList();
                 long elements = shape.stream().reduce(1L, (a, b) -> a * b);
                 byte[] own = new byte[(int) elements * type.bytes()];
                 random.nextBytes(own);
@@ -110,9 +114,16 @@ class ConformanceTest {
         for (int i : order) {
             TensorContent tensor = tensors.get(i);
             int end = at + bytes.get(i).length;
-            header.append(",\"").append(tensor.name()).append("\":{\"dtype\":\"").append(tensor.type());
+            header.append(",\"")
+                    .append(tensor.name())
+                    .append("\":{\"dtype\":\"")
+                    .append(tensor.type());
             header.append("\",\"shape\":").append(tensor.shape().toString().replace(" ", ""));
-            header.append(",\"data_offsets\":[").append(at).append(',').append(end).append("]}");
+            header.append(",\"data_offsets\":[")
+                    .append(at)
+                    .append(',')
+                    .append(end)
+                    .append("]}");
             at = end;
         }
         header.append('}');

@@ -35,12 +35,16 @@ class ArrayLayoutsTest {
             return switch (this) {
                 case C -> Nd4j.create(type, new long[] {rows, columns}, 'c');
                 case F -> Nd4j.create(type, new long[] {rows, columns}, 'f');
-                case TRANSPOSED -> Nd4j.create(type, new long[] {columns, rows}, 'c').transpose();
-                case OFFSET -> Nd4j.create(type, new long[] {rows + 2, columns + 3}, 'c')
-                        .get(interval(1, 1 + rows), interval(2, 2 + columns));
-                case STRIDED -> Nd4j.create(type, new long[] {2L * rows + 1, 3L * columns}, 'c')
-                        .get(interval(1, 2, 2L * rows + 1), interval(0, 3, 3L * columns));
-                case SLICE -> Nd4j.create(type, new long[] {3, rows, columns}, 'c').get(point(1), all(), all());
+                case TRANSPOSED ->
+                    Nd4j.create(type, new long[] {columns, rows}, 'c').transpose();
+                case OFFSET ->
+                    Nd4j.create(type, new long[] {rows + 2, columns + 3}, 'c')
+                            .get(interval(1, 1 + rows), interval(2, 2 + columns));
+                case STRIDED ->
+                    Nd4j.create(type, new long[] {2L * rows + 1, 3L * columns}, 'c')
+                            .get(interval(1, 2, 2L * rows + 1), interval(0, 3, 3L * columns));
+                case SLICE ->
+                    Nd4j.create(type, new long[] {3, rows, columns}, 'c').get(point(1), all(), all());
             };
         }
     }
@@ -99,7 +103,9 @@ class ArrayLayoutsTest {
                 assertThat(results(backend, matrix)).as("%s", this).isEqualTo(results(backend, copy));
             }
             for (int i = 0; i < values.length; i++) {
-                assertThat(array.getDouble(i / columns, i % columns)).as("%s afterwards", this).isEqualTo(values[i]);
+                assertThat(array.getDouble(i / columns, i % columns))
+                        .as("%s afterwards", this)
+                        .isEqualTo(values[i]);
             }
             return taken;
         }

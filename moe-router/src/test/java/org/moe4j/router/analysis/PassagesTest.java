@@ -107,7 +107,8 @@ final class PassagesTest {
         assertThat(part.topK()).isEqualTo(2);
         assertThatThrownBy(() -> part.block(4, 2)).isInstanceOf(IndexOutOfBoundsException.class);
         assertThatThrownBy(() -> Passages.part(drawn.source(), 8, 3)).isInstanceOf(IndexOutOfBoundsException.class);
-        assertThatThrownBy(() -> Passages.parts(drawn.source(), 0)).hasMessage("parts: expected 1..1048576 (views in a list) but was 0");
+        assertThatThrownBy(() -> Passages.parts(drawn.source(), 0))
+                .hasMessage("parts: expected 1..1048576 (views in a list) but was 0");
         assertThatThrownBy(() -> Passages.interleaved(List.of())).hasMessageContaining("passages");
         assertThatThrownBy(() -> Passages.interleaved(List.of(
                         drawn.source(),
