@@ -8,8 +8,8 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.moe4j.core.testing.DoubleDouble;
 import org.moe4j.core.testing.Promise;
+import org.moe4j.core.testing.definition.DoubleDouble;
 import org.moe4j.router.Renormalization.EpsilonPlace;
 
 /** What scores and weights obey, and how far scores are from their definition with twice the digits. */

@@ -69,7 +69,9 @@ class BadArgumentsTest {
                 "0 faults in %s calls of %s methods and constructors on %s; %s"
                         .formatted(
                                 value(lines, "calls"),
-                                lines.stream().filter(line -> line.startsWith("reached")).count(),
+                                lines.stream()
+                                        .filter(line -> line.startsWith("reached"))
+                                        .count(),
                                 String.join(", ", backends),
                                 value(lines, "outcomes")));
     }
@@ -81,7 +83,9 @@ class BadArgumentsTest {
         String printed = run(limit, arguments);
         List<String> lines = Files.exists(report) ? Files.readAllLines(report) : List.of();
         String running = Files.readString(Findings.running(report)).replace("\0", "");
-        assertThat(lines).as("seed %s, in %s, printed %s", seed, running, printed).isNotEmpty();
+        assertThat(lines)
+                .as("seed %s, in %s, printed %s", seed, running, printed)
+                .isNotEmpty();
         assertThat(lines.stream().filter(line -> line.startsWith("fault")))
                 .as("seed %s", seed)
                 .isEmpty();

@@ -13,9 +13,9 @@ import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.testing.ChildJvm;
-import org.moe4j.core.testing.DoubleDouble;
-import org.moe4j.core.testing.ExactActivations;
 import org.moe4j.core.testing.Promise;
+import org.moe4j.core.testing.definition.DoubleDouble;
+import org.moe4j.core.testing.definition.ExactActivations;
 import org.moe4j.router.RouterNoise;
 
 /**

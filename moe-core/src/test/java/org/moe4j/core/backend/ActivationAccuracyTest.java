@@ -11,9 +11,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.reference.ReferenceBackend;
-import org.moe4j.core.testing.ExactActivations;
 import org.moe4j.core.testing.PlainActivations;
 import org.moe4j.core.testing.Promise;
+import org.moe4j.core.testing.definition.ExactActivations;
 import org.moe4j.core.vector.VectorBackend;
 
 /**

@@ -2,7 +2,7 @@ package org.moe4j.core.backend;
 
 import java.util.List;
 import org.moe4j.core.nd4j.Nd4jBackend;
-import org.moe4j.core.testing.ProductCases;
+import org.moe4j.core.testing.definition.ProductCases;
 
 /** Products on OpenBLAS alone; prints the figure and which kernels it is of. */
 final class ProductBoundProgram {

@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.moe4j.core.host.Machine;
 import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.testing.ChildJvm;
-import org.moe4j.core.testing.ProductCases;
 import org.moe4j.core.testing.Promise;
+import org.moe4j.core.testing.definition.ProductCases;
 import org.moe4j.core.vector.VectorBackend;
 
 /** Every element of a product lies as near to the exact one as {@link ProductCases} says, on both fast backends and in both precisions. */

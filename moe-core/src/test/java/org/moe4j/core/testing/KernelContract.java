@@ -15,6 +15,7 @@ import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.backend.RowSource;
+import org.moe4j.core.testing.definition.PlainProducts;
 
 /** Each kernel against its formula, written here once more as loops on arrays. */
 abstract class KernelContract {

@@ -1,4 +1,4 @@
-package org.moe4j.core.testing;
+package org.moe4j.core.testing.definition;
 
 /**
  * Numbers of twice the digits, as the unevaluated sum of two doubles: for definitions against which results in double are

@@ -1,4 +1,4 @@
-package org.moe4j.core.testing;
+package org.moe4j.core.testing.definition;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

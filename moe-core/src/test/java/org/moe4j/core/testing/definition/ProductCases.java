@@ -1,4 +1,4 @@
-package org.moe4j.core.testing;
+package org.moe4j.core.testing.definition;
 
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -9,6 +9,7 @@ import java.util.function.DoubleSupplier;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
+import org.moe4j.core.testing.Tolerance;
 
 /**
  * Random grouped products of awkward sizes beside sums of twice the precision: how large the largest error is beside the bound.

@@ -1,12 +1,17 @@
-package org.moe4j.core.testing;
+package org.moe4j.core.testing.definition;
+
+import org.moe4j.core.testing.Tolerance;
 
 /**
  * Grouped products as plain loops, each element with its gauge: the sum of the absolute values of its terms. What each
  * addition and multiplication rounds away is summed beside, so that the result is good enough to judge doubles by.
  */
-final class PlainProducts {
-    final double[] values;
-    final double[] gauges;
+public final class PlainProducts {
+    /** The elements of the product. */
+    public final double[] values;
+
+    /** Of each element, the sum of the absolute values of its terms. */
+    public final double[] gauges;
 
     private final double[] roundedAway;
 
@@ -33,7 +38,7 @@ final class PlainProducts {
     }
 
     /** Rows {@code from … to − 1} of a (·×p) times b (p×q), or bᵀ with b (q×p). */
-    static PlainProducts product(double[] a, int from, int to, int p, double[] b, int q, boolean transB) {
+    public static PlainProducts product(double[] a, int from, int to, int p, double[] b, int q, boolean transB) {
         PlainProducts y = new PlainProducts((to - from) * q);
         for (int i = from; i < to; i++) {
             for (int j = 0; j < q; j++) {
@@ -46,7 +51,7 @@ final class PlainProducts {
     }
 
     /** {@code aᵀ·b} over rows {@code from … to − 1} of a (·×p) and b (·×q). */
-    static PlainProducts transA(double[] a, double[] b, int from, int to, int p, int q) {
+    public static PlainProducts transA(double[] a, double[] b, int from, int to, int p, int q) {
         PlainProducts y = new PlainProducts(p * q);
         for (int k = from; k < to; k++) {
             for (int i = 0; i < p; i++) {
@@ -59,7 +64,7 @@ final class PlainProducts {
     }
 
     /** What {@link Tolerance#gemm} allows for sums of k products. */
-    double[] tolerances(int k, double u) {
+    public double[] tolerances(int k, double u) {
         double[] tolerances = new double[gauges.length];
         for (int i = 0; i < tolerances.length; i++) {
             tolerances[i] = Tolerance.gemm(k, u, gauges[i]);

@@ -1,4 +1,4 @@
-package org.moe4j.core.testing;
+package org.moe4j.core.testing.definition;
 
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Activation.ClampedSwiGlu;
@@ -6,6 +6,7 @@ import org.moe4j.core.backend.Activation.GeluExact;
 import org.moe4j.core.backend.Activation.GeluTanh;
 import org.moe4j.core.backend.Activation.Relu;
 import org.moe4j.core.backend.Activation.ReluSquared;
+import org.moe4j.core.testing.PlainActivations;
 
 /** The definition of every activation with twice the digits of a double: of a number alone, with up 1 where there is a gate. */
 public final class ExactActivations {
