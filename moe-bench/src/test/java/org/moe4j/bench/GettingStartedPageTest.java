@@ -113,6 +113,8 @@ final class GettingStartedPageTest {
         List<List<String>> lines = page.run("CompareFiles", ours.toString(), expected.toString(), "32");
         assertThat(lines).hasSize(31); // output, four of the routing's and the tokens', 25 gradients, the sum
         assertThat(lines.get(30)).startsWith("0", "of", "30");
+        String last = String.join(" ", lines.get(30));
+        assertThat(last).contains("not compared").contains("residual_output").doesNotContain("grad.");
 
         List<List<String>> strict = page.run("CompareFiles", ours.toString(), expected.toString(), "0");
         assertThat(strict.get(30).get(0)).as("with a bound of 0").isNotEqualTo("0");
