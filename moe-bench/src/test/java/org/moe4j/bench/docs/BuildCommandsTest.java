@@ -28,7 +28,8 @@ final class BuildCommandsTest {
     private static final Set<String> PHASES =
             Set.of("clean", "validate", "compile", "test-compile", "test", "package", "verify", "install", "deploy");
     private static final Set<String> FLAGS = Set.of("-B", "-ntp", "-o", "-q", "-am", "-N", "-U");
-    private static final Pattern OF_PLUGINS = Pattern.compile("(?:surefire|maven|mdep|alt|jacoco|skip|project)[A-Za-z.]*");
+    private static final Pattern OF_PLUGINS =
+            Pattern.compile("(?:surefire|maven|mdep|alt|jacoco|skip|project)[A-Za-z.]*");
 
     static Stream<Command> mavenCommands() {
         return DocumentedText.commands().stream()
