@@ -15,6 +15,12 @@ final class Natives {
         boolean interrupted = Thread.interrupted();
         try {
             Loader.load(openblas_nolapack.class);
+            Loader.addressof("openblas_get_config"); // which JavaCPP 1.5.7, that ND4J brings, does not have as a method
+        } catch (IncompatibleClassChangeError mixed) {
+            throw new IllegalStateException(
+                    "natives: expected org.bytedeco:javacpp and org.bytedeco:openblas of one release on the class path but was "
+                            + mixed + "; import org.moe4j:moe-bom, or name both at the version that their natives have",
+                    mixed);
         } catch (LinkageError missing) {
             throw new IllegalStateException(
                     "natives: expected org.bytedeco:javacpp and org.bytedeco:openblas with this platform's classifier on the"
