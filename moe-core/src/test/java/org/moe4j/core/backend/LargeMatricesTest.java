@@ -61,7 +61,8 @@ final class LargeMatricesTest {
         double[] a = numbers(1, COUNT);
         double[] scales = numbers(2, ROWS);
         int[] rows = order(3);
-        int[] two = IntStream.concat(Arrays.stream(order(4)), Arrays.stream(order(5))).toArray();
+        int[] two = IntStream.concat(Arrays.stream(order(4)), Arrays.stream(order(5)))
+                .toArray();
         double[] ofTwo = numbers(6, two.length);
         try (Matrix m = backend.matrix(ROWS, COLUMNS, a)) {
             same(backend.gatherRows(m, rows), ROWS, (r, c) -> a[rows[r] * COLUMNS + c]);
@@ -97,9 +98,7 @@ final class LargeMatricesTest {
             same(
                     buffer.share(),
                     ROWS + 2,
-                    (r, c) -> r < 1 || r > ROWS
-                            ? 0
-                            : 0.5 * a[(r - 1) * COLUMNS + c] + b[(r - 1) * COLUMNS + c]);
+                    (r, c) -> r < 1 || r > ROWS ? 0 : 0.5 * a[(r - 1) * COLUMNS + c] + b[(r - 1) * COLUMNS + c]);
         }
     }
 
@@ -111,10 +110,7 @@ final class LargeMatricesTest {
         try (Matrix of = backend.matrix(ROWS, COLUMNS, up);
                 Matrix dHidden = backend.matrix(ROWS, COLUMNS, d)) {
             Activation relu = new Activation.Relu();
-            same(
-                    backend.activate(relu, Projections.of(of)),
-                    ROWS,
-                    (r, c) -> Math.max(0, up[r * COLUMNS + c]));
+            same(backend.activate(relu, Projections.of(of)), ROWS, (r, c) -> Math.max(0, up[r * COLUMNS + c]));
             same(
                     backend.activateBackward(relu, Projections.of(of), dHidden).up(),
                     ROWS,
