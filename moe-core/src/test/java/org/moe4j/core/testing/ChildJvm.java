@@ -57,11 +57,12 @@ public final class ChildJvm {
     }
 
     /** The feature release of a JDK, from the file that every JDK has; 0 without it. */
-    private static int feature(Path home) {
+    static int feature(Path home) {
         try (Stream<String> lines = Files.lines(home.resolve("release"))) {
             return lines.filter(line -> line.startsWith("JAVA_VERSION="))
-                    .map(line -> Runtime.Version.parse(line.substring(line.indexOf('"') + 1, line.lastIndexOf('"')))
-                            .feature())
+                    .map(line -> line.substring(line.indexOf('"') + 1, line.lastIndexOf('"')))
+                    .filter(version -> !version.startsWith("1.")) // of JDK 8 and before, which Runtime.Version refuses
+                    .map(version -> Runtime.Version.parse(version).feature())
                     .findFirst()
                     .orElse(0);
         } catch (IOException noRelease) {
