@@ -57,6 +57,9 @@ final class BlasCheck {
 
     private static final int[][] GRADIENTS = {{20, 33, 7}, {65, 40, 130}};
 
+    /** Longer than the blocks that OpenBLAS packs at a time, 768 and 384 at most with the kernels for AVX2, as calls with many rows are. */
+    private static final int[] PACKED = {130, 780, 390};
+
     private final Elements elements;
     private final HostProducts products;
     private final Blas blas;
@@ -74,7 +77,7 @@ final class BlasCheck {
                 .or(() -> new BlasCheck(new DoubleElements(), new DoubleBlas(), workers).fault());
     }
 
-    /** The products of one precision: 32. */
+    /** The products of one precision: 34. */
     static List<Case> cases() {
         List<Case> cases = new ArrayList<>();
         for (int i = 0; i < DIRECT.length; i++) {
@@ -95,6 +98,9 @@ final class BlasCheck {
             cases.add(new Case(Way.GRADIENT, s[0], s[1], s[2], true, false, false));
             cases.add(new Case(Way.GRADIENT, s[0], s[1], s[2], false, true, true));
         }
+        int[] p = PACKED;
+        cases.add(new Case(Way.DIRECT, p[0], p[1], p[2], false, false, false));
+        cases.add(new Case(Way.DIRECT, p[0], p[1], p[2], true, false, true));
         return cases;
     }
 
