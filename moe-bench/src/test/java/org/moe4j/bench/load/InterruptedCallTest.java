@@ -23,11 +23,14 @@ final class InterruptedCallTest {
                 AtomicInteger kept = new AtomicInteger();
                 AtomicBoolean running = new AtomicBoolean(true);
                 Thread caller = new Thread(() -> {
-                    for (int i = 0; i < CALLS; i++) {
-                        right.addAndGet(layer.call(i) ? 1 : 0);
-                        kept.addAndGet(Thread.interrupted() ? 1 : 0);
+                    try {
+                        for (int i = 0; i < CALLS; i++) {
+                            right.addAndGet(layer.call(i) ? 1 : 0);
+                            kept.addAndGet(Thread.interrupted() ? 1 : 0);
+                        }
+                    } finally {
+                        running.set(false);
                     }
-                    running.set(false);
                 });
                 caller.start();
                 int interruptions = 0;
