@@ -47,8 +47,8 @@ class CensusErrorsTest {
     void moreThanCanBeCountedIsRefused() {
         assertThatThrownBy(() -> Census.of(ModelConfig.parse(
                         "c",
-                        "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 9, \"hidden_size\": 2000000000,"
-                                + " \"intermediate_size\": 2000000000}")))
+                        "{\"model_type\": \"mixtral\", \"num_hidden_layers\": 100, \"hidden_size\": 50000000,"
+                                + " \"intermediate_size\": 100000000}")))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("c: expected less than 2^63 parameters but was more");
     }
