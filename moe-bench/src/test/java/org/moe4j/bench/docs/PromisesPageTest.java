@@ -23,7 +23,7 @@ final class PromisesPageTest {
     private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
     private static final Pattern SECTION = Pattern.compile("(?ms)^## (\\d+)\\. ([^\\n]+)\\n(.*?)(?=^## |\\z)");
     private static final Pattern CODE = Pattern.compile("`([^`]+)`");
-    private static final Pattern CLASS = Pattern.compile("([A-Z]\\w+)(?:\\.(\\w+))?");
+    private static final Pattern CLASS = Pattern.compile("([A-Z]\\w+Test)(?:\\.(\\w+))?");
     private static final Map<String, String> SOURCES = new HashMap<>();
 
     private record Section(int number, String title, String text) {
@@ -89,15 +89,18 @@ final class PromisesPageTest {
                 .toList();
         assertThat(tests).isNotEmpty();
         assertThat(tests).allSatisfy(test -> {
-            assertThat(SOURCES).containsKey(test.group(1));
+            assertThat(SOURCES.keySet()).contains(test.group(1));
             if (test.group(2) != null) {
-                assertThat(SOURCES.get(test.group(1))).contains("void " + test.group(2) + "(");
+                assertThat(SOURCES.get(test.group(1)).contains("void " + test.group(2) + "("))
+                        .as(test.group())
+                        .isTrue();
             }
         });
         Pattern kept = Pattern.compile("\\bmeasured\\(\\s*" + promise.number() + ",");
-        assertThat(SOURCES.values())
-                .as("a test that keeps the figure")
-                .anyMatch(source -> kept.matcher(source).find());
+        assertThat(SOURCES.values().stream()
+                        .anyMatch(source -> kept.matcher(source).find()))
+                .as("a test keeps the figure of promise %d", promise.number())
+                .isTrue();
     }
 
     @ParameterizedTest
@@ -119,7 +122,7 @@ final class PromisesPageTest {
                 if (word.startsWith("-Dtest=")) {
                     for (String test :
                             word.substring("-Dtest=".length()).replace("'", "").split(",", -1)) {
-                        assertThat(SOURCES).containsKey(test.replaceAll("#.*", ""));
+                        assertThat(SOURCES.keySet()).contains(test.replaceAll("#.*", ""));
                     }
                 } else if (word.startsWith("moe-")) {
                     for (String module : word.split(",", -1)) {
