@@ -57,8 +57,17 @@ final class BlasCheck {
 
     private static final int[][] GRADIENTS = {{20, 33, 7}, {65, 40, 130}};
 
-    /** Longer than the blocks that OpenBLAS packs at a time, 768 and 384 at most with the kernels for AVX2, as calls with many rows are. */
-    private static final int[] PACKED = {130, 780, 390};
+    /**
+     * Longer than the blocks that OpenBLAS packs at a time: a gradient, blocks of 512 columns with all rows, one with all terms where there are
+     * no kernels for small products, a gradient of many columns, and long sums of few rows.
+     */
+    private static final List<Case> LARGE = List.of(
+            new Case(Way.GRADIENT, 260, 270, 720, true, false, false),
+            new Case(Way.ROWS, 260, 520, 390, false, false, false),
+            new Case(Way.ROWS, 97, 520, 710, false, true, false),
+            new Case(Way.GRADIENT, 130, 1040, 390, true, false, true),
+            new Case(Way.ROWS, 8, 130, 1100, false, true, false),
+            new Case(Way.ROWS, 16, 90, 1100, false, true, false));
 
     private final Elements elements;
     private final HostProducts products;
@@ -77,7 +86,7 @@ final class BlasCheck {
                 .or(() -> new BlasCheck(new DoubleElements(), new DoubleBlas(), workers).fault());
     }
 
-    /** The products of one precision: 34. */
+    /** The products of one precision: 38. */
     static List<Case> cases() {
         List<Case> cases = new ArrayList<>();
         for (int i = 0; i < DIRECT.length; i++) {
@@ -98,9 +107,7 @@ final class BlasCheck {
             cases.add(new Case(Way.GRADIENT, s[0], s[1], s[2], true, false, false));
             cases.add(new Case(Way.GRADIENT, s[0], s[1], s[2], false, true, true));
         }
-        int[] p = PACKED;
-        cases.add(new Case(Way.DIRECT, p[0], p[1], p[2], false, false, false));
-        cases.add(new Case(Way.DIRECT, p[0], p[1], p[2], true, false, true));
+        cases.addAll(LARGE);
         return cases;
     }
 

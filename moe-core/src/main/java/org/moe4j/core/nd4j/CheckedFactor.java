@@ -18,7 +18,7 @@ final class CheckedFactor {
     private final int terms;
     private final double[] values;
     private final double[] high; // the upper half of each value's digits, so that products of halves are exact
-    private double[] stored = new double[0];
+    private final double[] sizes;
 
     CheckedFactor(Elements elements, int rows, int terms, long seed) {
         this.elements = elements;
@@ -30,44 +30,76 @@ final class CheckedFactor {
             double scaled = SPLIT * values[i];
             high[i] = scaled - (scaled - values[i]);
         }
+        sizes = sizes(rows);
+    }
+
+    /** By what each row is larger than the row it is made of; in no order, so that rows of two blocks are never the same. */
+    private static double[] sizes(int rows) {
+        double[] sizes = new double[rows];
+        for (int row = 0; row < rows; row++) {
+            int mixed = (row * 0x9E3779B1) >>> 16;
+            sizes[row] = Math.scalb(1.0, mixed % SIZES - SIZES / 2);
+        }
+        return sizes;
     }
 
     /** By what row i is larger than the row it is made of. */
-    static double size(int row) {
-        return Math.scalb(1.0, row / DISTINCT % SIZES - SIZES / 2);
+    double size(int row) {
+        return sizes[row];
     }
 
     /** A matrix (rows×terms) in new memory, stored either way, with something to stumble over behind each stored row. */
     Operand stored(Lease lease, boolean transposed, int padding) {
         int lines = transposed ? terms : rows;
-        int length = transposed ? rows : terms;
-        int stride = length + padding;
-        stored = new double[lines * stride];
-        for (int line = 0; line < lines; line++) {
-            Arrays.fill(stored, line * stride + length, (line + 1) * stride, Double.NaN);
+        int stride = (transposed ? rows : terms) + padding;
+        NativeBuffer buffer = lease.scratch((long) lines * stride * elements.bytes());
+        double[] line = new double[stride];
+        for (int i = 0; i < lines; i++) {
+            fill(line, i, transposed);
+            elements.write(buffer.block(), (long) i * stride, line, 0, stride);
         }
-        for (int r = 0; r < rows; r++) {
-            store(r, transposed ? r : r * stride, transposed ? stride : 1);
-        }
-        NativeBuffer buffer = lease.scratch((long) stored.length * elements.bytes());
-        elements.write(buffer.block(), 0, stored, 0, stored.length);
         return new Operand(buffer, 0, stride, transposed);
-    }
-
-    /** A method of its own, so that the compiler takes it on after some rows. */
-    private void store(int row, int at, int step) {
-        double size = size(row);
-        int from = row % DISTINCT * terms;
-        for (int k = 0; k < terms; k++) {
-            stored[at + k * step] = size * values[from + k];
-        }
     }
 
     /** Whether the memory still has what was stored. */
     Optional<String> changed(Operand operand) {
-        double[] now = new double[stored.length];
-        elements.read(operand.buffer().block(), 0, now, 0, now.length);
-        return Arrays.equals(now, stored) ? Optional.empty() : Optional.of("a factor was changed");
+        int lines = operand.transposed() ? terms : rows;
+        double[] line = new double[operand.stride()];
+        double[] now = new double[line.length];
+        for (int i = 0; i < lines; i++) {
+            fill(line, i, operand.transposed());
+            elements.read(operand.buffer().block(), (long) i * line.length, now, 0, now.length);
+            if (!Arrays.equals(now, line)) {
+                return Optional.of("a factor was changed");
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** One row as it is stored, and what is behind it. */
+    private void fill(double[] line, int at, boolean transposed) {
+        if (transposed) {
+            fillAcross(line, at);
+        } else {
+            fillAlong(line, at);
+        }
+        Arrays.fill(line, transposed ? rows : terms, line.length, Double.NaN);
+    }
+
+    private void fillAcross(double[] line, int term) {
+        for (int row = 0, from = term; row < rows; row++) {
+            line[row] = sizes[row] * values[from];
+            from += terms;
+            from = from < values.length ? from : term;
+        }
+    }
+
+    private void fillAlong(double[] line, int row) {
+        double size = sizes[row];
+        int from = row % DISTINCT * terms;
+        for (int k = 0; k < terms; k++) {
+            line[k] = size * values[from + k];
+        }
     }
 
     /** {@code Σ a_k b_k} of two of the different rows, as good as with twice the digits, and behind it {@code Σ |a_k b_k|}. */

@@ -25,12 +25,12 @@ class BlasCheckTest {
     }
 
     @Test
-    void thereAre68ProductsOfEveryKind() {
+    void thereAre76ProductsOfEveryKind() {
         List<BlasCheck.Case> cases = BlasCheck.cases();
-        assertThat(cases).hasSize(34).doesNotHaveDuplicates();
+        assertThat(cases).hasSize(38).doesNotHaveDuplicates();
         Set<List<Object>> kinds = new HashSet<>();
         cases.forEach(c -> kinds.add(List.of(c.way(), c.leftTransposed(), c.rightTransposed(), c.add())));
-        assertThat(kinds).hasSize(8 + 2 + 2);
+        assertThat(kinds).hasSize(8 + 2 + 3);
     }
 
     @Test
@@ -47,6 +47,23 @@ class BlasCheckTest {
         assertThat(missed).isEmpty();
     }
 
+    /** Wrong beyond the sizes of blocks that libraries have, in products as the host strategy makes them. */
+    @Test
+    void everyFaultOfLargeProductsIsCaught() {
+        List<FaultyLargeBlas> faulty = FaultyLargeBlas.all();
+        List<String> missed = new ArrayList<>();
+        for (FaultyLargeBlas blas : faulty) {
+            if (new BlasCheck(blas.elements(), blas, new Workers(2)).fault().isEmpty()) {
+                missed.add(blas.toString());
+            }
+        }
+        Promise.measured(
+                25,
+                "libraries faulty in large products caught",
+                faulty.size() - missed.size() + " of " + faulty.size());
+        assertThat(missed).isEmpty();
+    }
+
     @Test
     void neitherThisOpenBlasNorJavaIsFaulty() {
         assertThat(CheckedBlas.fault()).isEmpty();
@@ -60,6 +77,7 @@ class BlasCheckTest {
     @ParameterizedTest
     @CsvSource({
         "BARCELONA, pni",
+        "NEHALEM, sse4_2",
         "HASWELL, avx2",
         "SKYLAKEX, avx512vl",
         "COOPERLAKE, avx512_bf16",
