@@ -97,6 +97,7 @@ class NamedAttacksTest {
                 "b: expected data from offset 8");
         attack("hole", "{" + one + "," + tensor("b", "2", 12, 20) + "}", 20, "b: expected data from offset 8");
         attack("beyond-the-end", "{" + one + "}", 7, "a: expected data that ends within");
+        attack("bytes-without-tensors", "{}", 9, "data: expected 0 bytes");
         attack("end-not-covered", "{" + one + "}", 9, "data: expected 8 bytes");
         attack(
                 "empty-tensor-shares-an-offset",

@@ -7,6 +7,8 @@ import static org.moe4j.checkpoint.safetensors.RawFile.entry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -14,6 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Every rule of the format, broken. */
 class HeaderRulesTest {
@@ -102,6 +105,15 @@ class HeaderRulesTest {
                         "b: expected data from offset 8 on, where the tensor before it ends but was 4"),
                 Arguments.of("{" + one + "}", 7, "a: expected data that ends within the file's 7 bytes but was 8"),
                 Arguments.of("{" + one + "}", 9, "data: expected 8 bytes as the header says but was 9"),
+                Arguments.of("{}", 8, "data: expected 0 bytes as the header says but was 8"),
+                Arguments.of(
+                        "{\"__metadata__\":{\"format\":\"pt\"}}",
+                        1,
+                        "data: expected 0 bytes as the header says but was 1"),
+                Arguments.of(
+                        "{" + entry("a", "F32", "0", 0, 0) + "}",
+                        1,
+                        "data: expected 0 bytes as the header says but was 1"),
                 Arguments.of(
                         "{\"__metadata__\":{\"a\":1}}",
                         0,
@@ -168,6 +180,29 @@ class HeaderRulesTest {
         try (SafetensorsFile file = SafetensorsFile.open(RawFile.write(folder, RawFile.bytes(texts, 0)))) {
             assertThat(file.metadata()).containsEntry("format", "pt");
             assertThat(file.tensors()).isEmpty();
+        }
+    }
+
+    /** Tensors are in the order of begin, then end, then name: an empty one stands before that which begins where it does. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anEmptyTensorMayShareAnOffsetWhateverItsName(boolean emptyFirst) throws IOException {
+        List<String> entries = new ArrayList<>(List.of(
+                entry("y", "F32", "0", 8, 8),
+                entry("z", "F64", "3,0", 8, 8),
+                entry("a", "F32", "2", 0, 8),
+                entry("m", "U8", "3", 8, 11),
+                entry("b", "U8", "0", 11, 11),
+                entry("zero", "I8", "0", 0, 0)));
+        if (!emptyFirst) {
+            Collections.reverse(entries);
+        }
+        byte[] bytes = RawFile.bytes("{" + String.join(",", entries) + "}", 11);
+        try (SafetensorsFile file = SafetensorsFile.open(RawFile.write(folder, bytes))) {
+            assertThat(file.tensors().keySet()).containsExactly("zero", "a", "y", "z", "m", "b");
+            double[] values = new double[3];
+            file.tensor("m").read(0, values, 0, 3);
+            assertThat(values).containsExactly(8, 9, 10);
         }
     }
 }
