@@ -3,6 +3,7 @@ package org.moe4j.router;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -60,6 +61,40 @@ class GroupLimitedTest {
                     .containsExactly(plain);
             assertThat(new GroupLimited(6, 6, MAX, closed).select(scores, topK)).containsExactly(plain);
         }
+    }
+
+    /** Scores that may be off close groups only if no other scores within the error would close others: the worst are taken. */
+    @ParameterizedTest
+    @MethodSource("seeds")
+    void uncertainGroupsStayOpen(int seed) {
+        SplittableRandom random = new SplittableRandom(seed);
+        int m = 1 + seed % 3;
+        GroupLimited selection = new GroupLimited(6, 2, new GroupScore.SumOfBest(m));
+        double error = 1.0 / 8;
+        double[] scores =
+                random.ints(24, -9, 9).mapToDouble(i -> i / 8.0).toArray(); // sums exact, and gaps at the limit itself
+        double[] closed = TokenwiseRouting.restricted(selection, scores, 4);
+        double[] worst = new double[24];
+        Arrays.setAll(worst, e -> scores[e] + (Double.isInfinite(closed[e]) ? error : -error));
+        double[] sums = new double[6];
+        for (int g = 0; g < 6; g++) {
+            double[] members = Arrays.copyOfRange(worst, 4 * g, 4 * g + 4);
+            for (int e : TokenwiseRouting.best(members, m)) {
+                sums[g] += members[e];
+            }
+        }
+        double kept = Double.POSITIVE_INFINITY;
+        double other = Double.NEGATIVE_INFINITY;
+        for (int g = 0; g < 6; g++) {
+            if (Double.isInfinite(closed[4 * g])) {
+                other = Math.max(other, sums[g]);
+            } else {
+                kept = Math.min(kept, sums[g]);
+            }
+        }
+        double[] actual = scores.clone();
+        assertThat(new GroupLimit(selection, 24, 4).close(actual, error)).isEqualTo(kept > other);
+        assertThat(actual).containsExactly(kept > other ? closed : scores);
     }
 
     @Test

@@ -3,6 +3,7 @@ package org.moe4j.router;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.stream.Stream;
@@ -34,7 +35,7 @@ class SigmoidSelectionTest {
                 case VANISHING -> -40 + 10 * z;
                 case TIED -> random.nextInt(3) - 1;
                 case WIDE -> 1e4 * z;
-                case NEARLY_EQUAL -> 0.5 + 1e-15 * random.nextInt(5);
+                case NEARLY_EQUAL -> 0.5 + 0x1p-24 * random.nextInt(5); // neighbours in single precision
                 case CHANGING -> token % 3 == 0 ? 5 + z : token % 3 == 1 ? -5 + 0.1 * z : z;
             };
         }
@@ -111,6 +112,50 @@ class SigmoidSelectionTest {
                     .isEqualTo(expected[rank]);
             assertThat(actual.weight(token, rank)).isEqualTo(scores[expected[rank]]);
         }
+    }
+
+    /**
+     * Groups whose sums differ by less than the error of rough scores, since the bias takes away what tells the sigmoids apart: only exact
+     * scores know which groups stay open.
+     */
+    @Test
+    void closesTheGroupsThatExactScoresClose() {
+        RouterConfig config =
+                RouterConfig.topK(96, 7).withScore(new ScoreFunction.Sigmoid()).withSelectionBias(true);
+        for (ExpertSelection selection : List.of(
+                groups(8, 3, new GroupScore.Max()),
+                groups(8, 3, new GroupScore.SumOfBest(2)),
+                groups(8, 3, new GroupScore.SumOfBest(5)))) {
+            RouterConfig grouped = config.withSelection(selection);
+            SplittableRandom random = new SplittableRandom(12);
+            int misleading = 0;
+            for (int i = 0; i < 300; i++) {
+                double[] logits = random.doubles(96, -4, 4).map(l -> (float) l).toArray();
+                double[] scores = grouped.score().scores(logits);
+                double[] bias = Arrays.stream(scores)
+                        .map(s -> 1.5 - s + 1e-8 * random.nextInt(20))
+                        .toArray();
+                double[] exact = new double[96];
+                Arrays.setAll(exact, e -> scores[e] + bias[e]);
+                double[] rough = logits.clone();
+                SigmoidSelection.roughly(rough, bias);
+                misleading += Arrays.equals(closed(selection, exact), closed(selection, rough)) ? 0 : 1;
+                compare(grouped, logits, bias, grouped.routing(logits, SelectionBias.of(bias)), 0);
+                compare(grouped, logits, bias, inSingle(grouped, logits, bias), 0);
+            }
+            assertThat(misleading)
+                    .as("rough scores would mislead %s", selection)
+                    .isGreaterThan(30);
+        }
+    }
+
+    private static boolean[] closed(ExpertSelection selection, double[] choice) {
+        double[] restricted = TokenwiseRouting.restricted(selection, choice, 7);
+        boolean[] closed = new boolean[choice.length];
+        for (int e = 0; e < closed.length; e++) {
+            closed[e] = restricted[e] == Double.NEGATIVE_INFINITY;
+        }
+        return closed;
     }
 
     /** The bounds that the selection relies on, by a dense walk over the range where the sigmoid changes, and the ends. */
