@@ -17,13 +17,15 @@ import org.moe4j.core.testing.Promise;
 import org.moe4j.core.vector.VectorBackend;
 
 /**
- * How far whole layers are from their definition in double, with the same routing: draws near a tie are refused, and counted. Logits are
- * of about unit size; the conventions are those of {@link LayerDraw}.
+ * How far whole layers are from double precision, with the same routing: draws near a tie are refused, and counted. Outputs are compared
+ * with {@link TokenwiseLayer}, a definition that shares no code with the library; gradients with the library's own layer on
+ * {@link ReferenceBackend}, whose gradients {@link LayerGradientTest} holds to differences of a definition. Logits are of about unit size; the
+ * conventions are those of {@link LayerDraw}.
  *
  * <p>{@code -Dmoe.layers=…} runs so many in the long form.
  *
  * <p>Outputs: {@code ‖y − ŷ‖_F / ‖ŷ‖_F} in units of {@code √max(D, F)·u}. Gradients: the same for each of them, of the largest norm that
- * a gradient of the layer has, or of the size of its losses. In double the definition itself rounds as much as the subject; there the unit is {@code √max(D, F)·u} too.
+ * a gradient of the layer has, or of the size of its losses. In double what is compared with itself rounds as much as the subject; there the unit is {@code √max(D, F)·u} too.
  */
 class LayerErrorTest {
     private static final double FORWARD = 4;
