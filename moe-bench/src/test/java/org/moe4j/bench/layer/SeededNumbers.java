@@ -8,12 +8,16 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.layer.TokenJitter;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.router.ExpertSelection;
+import org.moe4j.router.Renormalization;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.RouterNoise;
+import org.moe4j.router.SecondExpert;
 import org.moe4j.router.TopKRouter;
 
 /** Numbers that the library draws from seeds, for a test and for JVMs of other JDKs. */
@@ -66,6 +70,19 @@ final class SeededNumbers {
                 TopKRouter router = plain.withNoise(noise)) {
             return router.route(tokens, new RoutingContext(Optional.empty(), List.of(), OptionalLong.of(seed)))
                     .logits();
+        }
+    }
+
+    /** Experts of each token, best first, by a router that prefers none of them: the lowest, and maybe a second. */
+    static Routing seconds(SecondExpert second, long seed) {
+        RouterConfig config = RouterConfig.topK(COLUMNS, 2)
+                .withSelection(new ExpertSelection.TopTwo(second))
+                .withRenormalization(new Renormalization.None());
+        try (Matrix weight = BACKEND.matrix(COLUMNS, 1, new double[COLUMNS]);
+                Matrix tokens = BACKEND.matrix(ROWS, 1, new double[ROWS]);
+                TopKRouter router = TopKRouter.of(config, weight)) {
+            return router.route(tokens, new RoutingContext(Optional.empty(), List.of(), OptionalLong.of(seed)))
+                    .routing();
         }
     }
 }

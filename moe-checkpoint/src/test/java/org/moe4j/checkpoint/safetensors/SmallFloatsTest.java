@@ -60,8 +60,10 @@ class SmallFloatsTest {
         SmallFloats.bfloat16(pairs, brain, 0, pairs.length);
         for (int i = 0; i < half.length; i++) {
             short bits = (short) (i % 2 == 0 ? pairs[i / 2] : pairs[i / 2] >> 16);
-            assertSameBits(half[i], SmallFloats.float16(bits), bits);
-            assertSameBits(brain[i], SmallFloats.bfloat16(bits), bits);
+            assertThat(Float.floatToRawIntBits(half[i]))
+                    .as("F16 %x", bits)
+                    .isEqualTo(Float.floatToRawIntBits(SmallFloats.float16(bits)));
+            assertThat(Float.floatToRawIntBits(brain[i])).as("BF16 %x", bits).isEqualTo(bits << 16);
         }
     }
 
