@@ -1,22 +1,23 @@
 package org.moe4j.bench.layer;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.moe4j.core.dispatch.Routing;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.testing.ChildJvm;
 import org.moe4j.core.testing.Promise;
 import org.moe4j.core.testing.definition.DoubleDouble;
 import org.moe4j.core.testing.definition.ExactActivations;
 import org.moe4j.router.RouterNoise;
+import org.moe4j.router.SecondExpert;
 
 /**
  * Numbers drawn from seeds against a definition of their own: the stream is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), written here
@@ -67,7 +68,7 @@ class SeededNumbersTest {
         }
     }
 
-    /** The noise of a router has a seed of its own for each purpose, made from the run's: 1 is jitter, 2 are logits. */
+    /** The noise of a router has a seed of its own for each purpose, made from the run's: 1 is jitter, 2 are logits, 3 second experts. */
     private static long ofPurpose(long seed, int purpose) {
         return mixed((seed ^ (purpose * 0xBF58476D1CE4E5B9L)) + GOLDEN);
     }
@@ -84,6 +85,38 @@ class SeededNumbersTest {
                 assertThat(jitter[i]).isEqualTo(factor);
                 assertThat(off(normal[i], uniform(ofPurpose(seed, 2), token, expert)))
                         .isLessThanOrEqualTo(8);
+            }
+        }
+    }
+
+    /** Second experts are kept by one uniform number of each token, compared with their weight over the threshold. */
+    @Test
+    void keptSecondExpertsAreTheDefinition() {
+        for (long seed : SEEDS) {
+            for (double threshold : new double[] {0.06, 0.1, 0.25}) {
+                Routing routing = SeededNumbers.seconds(new SecondExpert.Random(threshold), seed);
+                for (int token = 0; token < SeededNumbers.ROWS; token++) {
+                    double weight = 1.0 / SeededNumbers.COLUMNS; // of equal logits
+                    boolean kept = uniform(ofPurpose(seed, 3), token, 0) < weight / threshold;
+                    assertThat(routing.count(token)).as("token %d", token).isEqualTo(kept ? 2 : 1);
+                }
+            }
+        }
+    }
+
+    /** With equal logits the second expert has the largest Gumbel number {@code −ln(−ln u)}, hence the largest u: one for each expert, the first too. */
+    @Test
+    void sampledSecondExpertsAreTheDefinition() {
+        for (long seed : SEEDS) {
+            Routing routing = SeededNumbers.seconds(new SecondExpert.Sampled(), seed);
+            for (int t = 0; t < SeededNumbers.ROWS; t++) {
+                int token = t;
+                int second = IntStream.range(1, SeededNumbers.COLUMNS)
+                        .boxed()
+                        .max(Comparator.comparingDouble(e -> uniform(ofPurpose(seed, 3), token, e)))
+                        .orElseThrow();
+                assertThat(routing.expert(token, 0)).isZero(); // the lowest of equal ones
+                assertThat(routing.expert(token, 1)).as("token %d", token).isEqualTo(second);
             }
         }
     }
@@ -124,9 +157,8 @@ class SeededNumbersTest {
 
     @Test
     void anotherJdkDrawsTheSameNumbers() throws IOException, InterruptedException {
-        Optional<Path> other = ChildJvm.otherJava();
-        assumeThat(other).as("another JDK on this machine").isPresent();
-        String printed = ChildJvm.run(Duration.ofMinutes(2), other.get(), List.of(), Map.of(), SeededNumbers.class);
+        String printed =
+                ChildJvm.run(Duration.ofMinutes(2), ChildJvm.otherJava(), List.of(), Map.of(), SeededNumbers.class);
         assertThat(printed).contains("numbers " + HASH);
         Promise.measured(15, "another JDK", "one hash of all draws");
     }

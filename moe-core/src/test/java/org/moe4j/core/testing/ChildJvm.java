@@ -11,9 +11,9 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.opentest4j.TestAbortedException;
 
 /** A program in a JVM of its own, with the class path of the test. */
 public final class ChildJvm {
@@ -40,33 +40,57 @@ public final class ChildJvm {
         return Path.of(System.getProperty("java.home"), "bin", "java");
     }
 
-    /** That of the newest other JDK beside this one, at least 17 and not of the same feature release; {@code -Dmoe.other.jdk} names one. */
-    public static Optional<Path> otherJava() throws IOException {
+    /**
+     * That of the newest other JDK beside this one that has what a test needs: at least 17, not of the same feature release; or the one that
+     * {@code -Dmoe.other.jdk} names. Without one the test is skipped, with what each lacks.
+     *
+     * @param modules that the program needs
+     * @return the program {@code java}
+     * @throws IOException when the folder beside this JDK cannot be read
+     */
+    public static Path otherJava(String... modules) throws IOException {
         String named = System.getProperty("moe.other.jdk");
-        if (named != null) {
-            return Optional.of(Path.of(named, "bin", "java"));
-        }
         Path beside = Path.of(System.getProperty("java.home")).toRealPath().getParent();
-        try (Stream<Path> homes = Files.list(beside)) {
-            return homes.filter(home -> Files.isExecutable(home.resolve("bin/java")))
-                    .filter(home -> feature(home) >= 17
-                            && feature(home) != Runtime.version().feature())
-                    .max(Comparator.comparingInt(ChildJvm::feature))
-                    .map(home -> home.resolve("bin/java"));
+        try (Stream<Path> homes = named == null ? Files.list(beside) : Stream.of(Path.of(named))) {
+            return otherJava(homes.toList(), named == null ? Runtime.version().feature() : 0, modules);
         }
+    }
+
+    static Path otherJava(List<Path> homes, int own, String... modules) {
+        List<String> lacking = new ArrayList<>();
+        List<Path> newest = homes.stream()
+                .filter(home -> Files.isExecutable(home.resolve("bin/java")))
+                .filter(home -> feature(home) >= 17 && feature(home) != own)
+                .sorted(Comparator.comparingInt(ChildJvm::feature).reversed())
+                .toList();
+        for (Path home : newest) {
+            List<String> missing = new ArrayList<>(List.of(modules));
+            missing.removeAll(List.of(released(home, "MODULES").split(" ")));
+            if (missing.isEmpty()) {
+                return home.resolve("bin/java");
+            }
+            lacking.add(home + " lacks " + missing);
+        }
+        throw new TestAbortedException("expected another JDK, 17 or newer, on this machine but was "
+                + (lacking.isEmpty() ? "none" : lacking + "; -Dmoe.other.jdk names another"));
     }
 
     /** The feature release of a JDK, from the file that every JDK has; 0 without it. */
     static int feature(Path home) {
+        String version = released(home, "JAVA_VERSION");
+        boolean old = version.isEmpty() || version.startsWith("1."); // JDK 8 and before, which Runtime.Version refuses
+        return old ? 0 : Runtime.Version.parse(version).feature();
+    }
+
+    /** A value of the file {@code release}; empty without it. */
+    private static String released(Path home, String key) {
         try (Stream<String> lines = Files.lines(home.resolve("release"))) {
-            return lines.filter(line -> line.startsWith("JAVA_VERSION="))
+            return lines.filter(line -> line.startsWith(key + "="))
                     .map(line -> line.substring(line.indexOf('"') + 1, line.lastIndexOf('"')))
-                    .filter(version -> !version.startsWith("1.")) // of JDK 8 and before, which Runtime.Version refuses
-                    .map(version -> Runtime.Version.parse(version).feature())
                     .findFirst()
-                    .orElse(0);
+                    .orElse("");
         } catch (IOException noRelease) {
-            return 0;
+            return "";
         }
     }
 
