@@ -23,7 +23,7 @@ import org.moe4j.core.testing.Promise;
 
 /**
  * Neither the process nor its heap grows with the calls of a layer, whether they succeed or fail half-way. What calls leave behind grows in every
- * part of them; what the compiler of the JVM takes, only in some, and in the JVMs here in the first ones. So the smallest part tells: what is seen
+ * part of them; what the compiler of the JVM takes, only in some, and in the JVMs here in the first ones. So the smallest parts tell: what is seen
  * is 168 bytes a call, and whatever is more.
  */
 @EnabledOnOs(value = OS.LINUX, disabledReason = "resident memory is read from /proc")
@@ -70,7 +70,7 @@ final class FlatLoadTest {
                 Stream.of(grew.group(1).split(", ")).mapToLong(Long::parseLong).toArray();
         assertThat(parts).as(printed).hasSize(PARTS);
         long ofCalls =
-                LongStream.of(parts).sorted().skip(1).findFirst().orElseThrow(); // the smallest may have given back
+                LongStream.of(parts).sorted().skip(2).findFirst().orElseThrow(); // two may have given back
         assertThat(ofCalls).as(printed).isLessThan(ALLOWED_PER_CALL * (calls / PARTS));
         assertThat(Long.parseLong(grew.group(2))).as(printed).isLessThanOrEqualTo(HEAP_ALLOWED);
         assertThat(grew.group(3)).as(printed).isEqualTo("0");
@@ -79,7 +79,7 @@ final class FlatLoadTest {
                 backend + ", " + kind,
                 String.format(
                         Locale.ROOT,
-                        "%,d calls in %d parts: resident memory grew by %s KiB, %,d bytes a call in the smallest but one; the heap by %,d KiB",
+                        "%,d calls in %d parts: resident memory grew by %s KiB, %,d bytes a call in the third smallest; the heap by %,d KiB",
                         calls,
                         PARTS,
                         LongStream.of(parts)
