@@ -6,6 +6,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -13,8 +14,9 @@ import org.moe4j.core.testing.ChildJvm;
 
 /**
  * Native memory stays flat over any number of calls without the garbage collector being asked: a JVM of its own with a
- * small heap, explicit collections disabled, 10,000 forward and backward calls.
+ * small heap, explicit collections disabled, 10,000 forward and backward calls. {@code FlatLoadTest} has fewer in every run.
  */
+@Tag("soak")
 class FlatMemoryTest {
     private static final long ALLOWED = 16L << 20;
 
