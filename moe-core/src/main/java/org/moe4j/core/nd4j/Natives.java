@@ -16,15 +16,11 @@ final class Natives {
         try {
             Loader.load(openblas_nolapack.class);
             Loader.addressof("openblas_get_config"); // which JavaCPP 1.5.7, that ND4J brings, does not have as a method
-        } catch (IncompatibleClassChangeError mixed) {
+        } catch (LinkageError missing) { // a class, a method of another release, or the library
             throw new IllegalStateException(
-                    "natives: expected org.bytedeco:javacpp and org.bytedeco:openblas of one release on the class path but was "
-                            + mixed + "; import org.moe4j:moe-bom, or name both at the version that their natives have",
-                    mixed);
-        } catch (LinkageError missing) {
-            throw new IllegalStateException(
-                    "natives: expected org.bytedeco:javacpp and org.bytedeco:openblas with this platform's classifier on the"
-                            + " class path but was " + missing,
+                    "natives: expected org.bytedeco:javacpp and org.bytedeco:openblas of one release, each also with this"
+                            + " platform's classifier, on the class path but was " + missing
+                            + "; org.moe4j:moe-bom manages their versions",
                     missing);
         } finally {
             if (interrupted) {
