@@ -69,8 +69,7 @@ final class FlatLoadTest {
         long[] parts =
                 Stream.of(grew.group(1).split(", ")).mapToLong(Long::parseLong).toArray();
         assertThat(parts).as(printed).hasSize(PARTS);
-        long ofCalls =
-                LongStream.of(parts).sorted().skip(2).findFirst().orElseThrow(); // two may have given back
+        long ofCalls = LongStream.of(parts).sorted().skip(2).findFirst().orElseThrow(); // two may have given back
         assertThat(ofCalls).as(printed).isLessThan(ALLOWED_PER_CALL * (calls / PARTS));
         assertThat(Long.parseLong(grew.group(2))).as(printed).isLessThanOrEqualTo(HEAP_ALLOWED);
         assertThat(grew.group(3)).as(printed).isEqualTo("0");
