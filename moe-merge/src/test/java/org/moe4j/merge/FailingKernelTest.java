@@ -38,7 +38,7 @@ class FailingKernelTest {
         }
         counting.failAfter(calls);
         T made = work.get();
-        counting.failAfter(Integer.MAX_VALUE);
+        counting.heal();
         return made;
     }
 

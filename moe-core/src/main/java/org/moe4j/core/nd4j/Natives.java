@@ -1,10 +1,14 @@
 package org.moe4j.core.nd4j;
 
+import java.util.concurrent.atomic.AtomicReference;
 import org.bytedeco.javacpp.Loader;
 import org.bytedeco.openblas.global.openblas_nolapack;
 
 /** Loads the native libraries of the host strategy, once and before any work. */
 final class Natives {
+    /** The first failure: later ones only say that a class is not initialized. */
+    private static final AtomicReference<String> MISSING = new AtomicReference<>("");
+
     private Natives() {}
 
     /**
@@ -17,9 +21,10 @@ final class Natives {
             Loader.load(openblas_nolapack.class);
             Loader.addressof("openblas_get_config"); // which JavaCPP 1.5.7, that ND4J brings, does not have as a method
         } catch (LinkageError missing) { // a class, a method of another release, or the library
+            MISSING.compareAndSet("", missing.toString());
             throw new IllegalStateException(
                     "natives: expected org.bytedeco:javacpp and org.bytedeco:openblas of one release, each also with this"
-                            + " platform's classifier, on the class path but was " + missing
+                            + " platform's classifier, on the class path but was " + MISSING.get()
                             + "; org.moe4j:moe-bom manages their versions",
                     missing);
         } finally {

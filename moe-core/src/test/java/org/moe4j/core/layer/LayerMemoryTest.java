@@ -19,39 +19,40 @@ import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.FeedForwardExperts;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.parameter.Parameters;
+import org.moe4j.core.testing.standin.CountingBackend;
 
 /** What a layer holds and gives up: every handle is counted. */
 class LayerMemoryTest {
     private static final RoutingContext SEEDED = RoutingContext.plain().withSeed(1);
 
-    private final TracingBackend tracing = new TracingBackend();
+    private final CountingBackend counting = new CountingBackend();
 
     /** D 7, L 5, F 11 and 13: every shape of a parameter is told from that of any other matrix. */
     private MoeLayer layer(WeightPlace place) {
         return layer(
                 place,
-                SwiGluExperts.random(new ExpertShape(3, 5, 11), tracing.backend(), 1),
-                SwiGluExperts.random(new ExpertShape(1, 7, 13), tracing.backend(), 2));
+                SwiGluExperts.random(new ExpertShape(3, 5, 11), counting.backend(), 1),
+                SwiGluExperts.random(new ExpertShape(1, 7, 13), counting.backend(), 2));
     }
 
     private MoeLayer layer(WeightPlace place, Experts experts, Experts shared) {
         Routing routing = Routing.of(3, 1, new int[] {2, 0}, new double[] {.7, .4});
-        return MoeLayer.of(new FixedRouter(routing), experts, LatentProjections.random(7, 5, tracing.backend(), 3))
+        return MoeLayer.of(new FixedRouter(routing), experts, LatentProjections.random(7, 5, counting.backend(), 3))
                 .withWeightPlace(place)
                 .withTokenJitter(new TokenJitter(.1))
                 .withShared(SharedBranch.of(shared, new WeightedMerge()));
     }
 
     private Matrix tokens() {
-        return tracing.backend().matrix(2, 7, new double[] {1, 2, 3, 4, 5, 6, 7, 1, -1, 1, -1, 1, -1, 1});
+        return counting.backend().matrix(2, 7, new double[] {1, 2, 3, 4, 5, 6, 7, 1, -1, 1, -1, 1, -1, 1});
     }
 
-    private static Parameters buffers(MoeLayer layer, TracingBackend tracing) {
+    private static Parameters buffers(MoeLayer layer, CountingBackend counting) {
         Map<String, Matrix> buffers = new LinkedHashMap<>();
         try (Parameters all = layer.parameters()) {
             for (String name : all.names()) {
                 Matrix value = all.get(name);
-                buffers.put(name, tracing.backend().buffer(value.rows(), value.columns()));
+                buffers.put(name, counting.backend().buffer(value.rows(), value.columns()));
             }
         }
         return Parameters.of(buffers);
@@ -61,21 +62,21 @@ class LayerMemoryTest {
     @ValueSource(strings = {"INPUT", "OUTPUT"})
     void nothingIsLeftOpen(String place) {
         MoeLayer layer = layer(WeightPlace.valueOf(place));
-        Parameters into = buffers(layer, tracing);
+        Parameters into = buffers(layer, counting);
         Matrix tokens = tokens();
-        int before = tracing.open();
+        int before = counting.open();
         try (MoePass pass = layer.forward(tokens, SEEDED)) {
             pass.output().close();
             layer.apply(tokens).close();
             pass.backward(tokens).close();
             pass.backward(tokens, into.names(), into).close();
-            assertThat(tracing.open()).isGreaterThan(before);
+            assertThat(counting.open()).isGreaterThan(before);
         }
-        assertThat(tracing.open()).isEqualTo(before);
+        assertThat(counting.open()).isEqualTo(before);
         into.close();
         tokens.close();
         layer.close();
-        assertThat(tracing.open()).isZero();
+        assertThat(counting.open()).isZero();
     }
 
     @ParameterizedTest
@@ -84,9 +85,9 @@ class LayerMemoryTest {
         MoeLayer layer = layer(
                 WeightPlace.valueOf(place),
                 FeedForwardExperts.random(
-                        new ExpertShape(3, 5, 11, new Activation.SwiGlu(), true), tracing.backend(), 1),
-                new ScalingExperts(tracing.backend(), 7, 5));
-        Parameters into = buffers(layer, tracing);
+                        new ExpertShape(3, 5, 11, new Activation.SwiGlu(), true), counting.backend(), 1),
+                new ScalingExperts(counting.backend(), 7, 5));
+        Parameters into = buffers(layer, counting);
         Matrix tokens = tokens();
         MoePass pass = layer.forward(tokens, SEEDED);
         failEach("apply", () -> layer.apply(tokens).close());
@@ -101,16 +102,16 @@ class LayerMemoryTest {
     }
 
     private void failEach(String what, Runnable run) {
-        int before = tracing.open();
-        int start = tracing.calls();
+        int before = counting.open();
+        int start = counting.calls();
         run.run();
-        int kernels = tracing.calls() - start;
+        int kernels = counting.calls() - start;
         assertThat(kernels).isGreaterThan(10);
         for (int call = 0; call < kernels; call++) {
-            tracing.failAfter(call);
-            assertThatThrownBy(run::run).isInstanceOf(TracingBackend.Failure.class);
-            tracing.failAfter(-1);
-            assertThat(tracing.open())
+            counting.failAfter(call);
+            assertThatThrownBy(run::run).isInstanceOf(CountingBackend.Failure.class);
+            counting.heal();
+            assertThat(counting.open())
                     .as(what + " with kernel " + call + " failing")
                     .isEqualTo(before);
         }
@@ -123,15 +124,15 @@ class LayerMemoryTest {
         MoeLayer layer = layer(WeightPlace.valueOf(place));
         Matrix tokens = tokens();
         try (MoePass pass = layer.forward(tokens, SEEDED)) {
-            tracing.made();
+            counting.made();
             pass.backward(tokens, Set.of(), Parameters.none()).close();
-            assertThat(tracing.made()).doesNotContain(shapes);
-            Parameters all = buffers(layer, tracing);
-            tracing.made();
+            assertThat(counting.made()).doesNotContain(shapes);
+            Parameters all = buffers(layer, counting);
+            counting.made();
             pass.backward(tokens, all.names(), all).close();
-            assertThat(tracing.made()).as("wanted ones are added in place").doesNotContain(shapes);
+            assertThat(counting.made()).as("wanted ones are added in place").doesNotContain(shapes);
             pass.backward(tokens).close();
-            assertThat(tracing.made()).contains(shapes);
+            assertThat(counting.made()).contains(shapes);
         }
     }
 
@@ -139,9 +140,9 @@ class LayerMemoryTest {
     void nothingIsWrittenBeforeAllChecksPassed() {
         MoeLayer layer = layer(WeightPlace.OUTPUT);
         Matrix tokens = tokens();
-        Parameters into = buffers(layer, tracing);
+        Parameters into = buffers(layer, counting);
         try (MoePass pass = layer.forward(tokens)) {
-            Matrix wide = tracing.backend().buffer(2, 8);
+            Matrix wide = counting.backend().buffer(2, 8);
             for (Runnable wrong : List.<Runnable>of(
                     () -> pass.backward(wide, into.names(), into),
                     () -> pass.backward(tokens, new double[5], into.names(), into),

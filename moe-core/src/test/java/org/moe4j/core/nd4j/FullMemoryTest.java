@@ -17,12 +17,12 @@ import org.moe4j.core.testing.Promise;
 /** Without memory a call ends in an {@link OutOfMemoryError}; the next one is right, and nothing is lost. */
 class FullMemoryTest {
     private static final int FEW = 100;
-    private static final int MANY = 5_000;
+    private static final int MANY = 2_000;
 
     private static void heap(String backend, int tries) throws IOException, InterruptedException {
         List<String> options = List.of("-Xmx24m", "-XX:+UseSerialGC", "--add-modules", "jdk.incubator.vector");
         String printed =
-                ChildJvm.run(Duration.ofMinutes(6), options, FullMemoryProgram.class, backend, Integer.toString(tries));
+                ChildJvm.run(Duration.ofMinutes(20), options, FullMemoryProgram.class, backend, Integer.toString(tries));
         Matcher line = Pattern.compile("(\\d+) of \\d+ calls failed, 0 wrong, lost 0 bytes")
                 .matcher(printed);
         assertThat(line.find()).as(printed).isTrue();

@@ -13,6 +13,14 @@ public final class ExactActivations {
     /** Beyond, e^x or its digits leave the doubles, and values are the limits or 0. */
     private static final double FAR = 600;
 
+    private static final double U = 0x1p-53;
+
+    /**
+     * Relative error in u that Φ of the library may have: those of its polynomial, {@code Σ(2i + 2)|c||t|^i} of its sum, at most 6.2, and of t
+     * in it, at most 1.6; 2 of the power and 4 of the products, the sum and the quotient around them. 12.5 where a is 0 or infinite.
+     */
+    public static final double CDF = 13;
+
     private static final int FRACTIONS = 100; // of Laplace's continued fraction: for a ≥ 4 some 30 are enough
 
     private ExactActivations() {}
@@ -33,13 +41,29 @@ public final class ExactActivations {
     }
 
     /**
-     * Units in the last place that each rounding inside the function may show in its value: 1, and more where what stands in the
-     * exponent is itself rounded.
+     * What a value in double may be off. {@code x · σ(t)} has a sum, a quotient and a product, each rounded, and a power, whose unit in the last
+     * place, {@code 2u}, and whose exponent's error count as far as the power counts in {@code 1 + e^−t}. Exact GELU has Φ and a product.
      */
-    public static double roundings(Activation activation, double x) {
-        boolean rounded = activation instanceof GeluTanh || (activation instanceof ClampedSwiGlu c && c.alpha() != 1);
-        double own = activation instanceof GeluExact ? 2 : 1; // Φ itself is known to three units
-        return rounded ? 1 + Math.max(0, -exponent(activation, x)) : own;
+    public static double allowance(Activation activation, double x, double value) {
+        double size = Math.abs(value);
+        if (activation instanceof GeluExact) {
+            return (CDF + 1) * U * size;
+        }
+        if (activation instanceof Relu || activation instanceof ReluSquared) {
+            return U * size;
+        }
+        double t = exponent(activation, x);
+        double share = 1 / (1 + StrictMath.exp(t)); // of the power in 1 + e^-t
+        double offset = activation instanceof ClampedSwiGlu ? 1 : 0; // one product more
+        return U * size * (3 + offset + share * (2 + exponentRoundings(activation) * Math.abs(t))) + Double.MIN_VALUE;
+    }
+
+    /** Of tanh GELU: two constants, three products of the cube, a sum and a product. */
+    private static int exponentRoundings(Activation activation) {
+        if (activation instanceof GeluTanh) {
+            return 7;
+        }
+        return activation instanceof ClampedSwiGlu ? 1 : 0;
     }
 
     /** Sum of the absolute values of what the slope is made of, with the exponent's rounding. */

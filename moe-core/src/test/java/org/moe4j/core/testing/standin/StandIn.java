@@ -28,6 +28,9 @@ abstract class StandIn {
     /** One kernel call on matrices of the reference. */
     abstract Object kernel(Method method, Object[] arguments) throws ReflectiveOperationException;
 
+    /** A kernel gives this, or this is part of it. */
+    void made(Matrix result) {}
+
     /** A handle is made. */
     void opened() {}
 
@@ -76,13 +79,15 @@ abstract class StandIn {
 
     private Object outside(Object result) {
         if (result instanceof Matrix matrix) {
+            made(matrix);
             return new Wrapped(matrix);
         }
         if (result instanceof List<?> list) {
             return list.stream().map(this::outside).toList();
         }
         if (result instanceof Projections projections) {
-            return new Projections(projections.gate().map(Wrapped::new), new Wrapped(projections.up()));
+            return new Projections(
+                    projections.gate().map(gate -> (Matrix) outside(gate)), (Matrix) outside(projections.up()));
         }
         return result;
     }
