@@ -35,8 +35,12 @@ final class KernelWarming {
         if (first || firstPlain) {
             Thread thread = new Thread(
                     () -> {
-                        warm(numbers, packed);
-                        warm(numbers, plain);
+                        try {
+                            warm(numbers, packed);
+                            warm(numbers, plain);
+                        } catch (OutOfMemoryError full) {
+                            // the memory is the caller's; then the first calls are slower
+                        }
                     },
                     "moe4j-warming");
             thread.setDaemon(true);
@@ -44,7 +48,7 @@ final class KernelWarming {
             try {
                 thread.start();
             } catch (OutOfMemoryError none) {
-                // then the first calls are slower
+                // likewise
             }
         }
     }
