@@ -6,6 +6,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.moe4j.core.backend.Backend;
@@ -80,12 +82,24 @@ class LayerErrorTest {
         }
     }
 
-    /** What a gradient of losses is made of, even where its terms cancel: with all experts chosen a balance loss has none. */
+    /**
+     * What a gradient of losses is made of, even where its terms cancel: with all experts chosen a balance loss has none. A load loss is a
+     * function of logits over the deviation σ of their noise, so that rounded logits show in its gradient as its second derivative says, 1/σ².
+     */
     private static double ofLosses(LayerCase c) {
         double sum = c.training().losses().stream()
-                .mapToDouble(LossWords::coefficient)
+                .mapToDouble(loss -> loss.coefficient() * (loss.formula().endsWith("-load") ? steepness(c) : 1))
                 .sum();
         return sum / Math.max(1, c.sizes().tokens());
+    }
+
+    private static double steepness(LayerCase c) {
+        double narrowest = IntStream.range(0, c.sizes().tokens())
+                .mapToObj(token -> TokenwiseRoutes.deviations(c, token))
+                .flatMapToDouble(DoubleStream::of)
+                .min()
+                .orElse(1);
+        return Math.max(1, 1 / (narrowest * narrowest));
     }
 
     private static double backward(Map<String, double[]> expected, Map<String, double[]> actual, double least) {
