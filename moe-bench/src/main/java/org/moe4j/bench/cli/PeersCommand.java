@@ -101,16 +101,7 @@ final class PeersCommand implements Callable<Integer> {
         if (threads < 1) {
             throw new ParameterException(spec.commandLine(), "--threads: expected at least 1 but was " + threads);
         }
-        if (tokens.isEmpty() || tokens.stream().anyMatch(count -> count < 1)) {
-            throw new ParameterException(
-                    spec.commandLine(), "--tokens: expected numbers of at least 1 but was " + tokens);
-        }
-        PeersRun run = new PeersRun(
-                layer,
-                gradients ? Pass.FORWARD_AND_BACKWARD : Pass.FORWARD,
-                backends.stream().map(this::backend).distinct().toList(),
-                tokens.stream().sorted().distinct().toList(),
-                threads);
+        PeersRun run = run(layer);
         List<Peer> peers = peers();
         OutputFolder folder = OutputFolder.open(out == null ? StudyOutput.defaultFolder() : out);
         PeersResult result = run(run, peers);
@@ -120,6 +111,17 @@ final class PeersCommand implements Callable<Integer> {
         }
         print(result, write(folder, result));
         return 0;
+    }
+
+    private PeersRun run(LayerSize layer) {
+        List<OwnBackend> own =
+                backends.stream().map(this::backend).distinct().toList();
+        try {
+            Pass pass = gradients ? Pass.FORWARD_AND_BACKWARD : Pass.FORWARD;
+            return new PeersRun(layer, pass, own, tokens.stream().sorted().distinct().toList(), threads);
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), "--" + e.getMessage(), e);
+        }
     }
 
     /** Reads the option {@code --preset}. */

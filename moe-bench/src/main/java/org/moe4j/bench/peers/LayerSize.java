@@ -18,6 +18,9 @@ public record LayerSize(int hiddenSize, int intermediateSize, int experts, int t
     private static final int NUMBERS = 4;
     private static final long MOST_BYTES = 6_000_000_000L;
 
+    /** Of an array, and so of a matrix. */
+    private static final int MOST_NUMBERS = Integer.MAX_VALUE - 8;
+
     /**
      * Checks the sizes.
      *
@@ -32,8 +35,8 @@ public record LayerSize(int hiddenSize, int intermediateSize, int experts, int t
                     + hiddenSize + ", F " + intermediateSize + ", E " + experts + ", K " + topK);
         }
         long largest = (long) hiddenSize * Math.max(intermediateSize, experts);
-        if (largest > Integer.MAX_VALUE) {
-            throw new IllegalArgumentException("size: expected matrices (F×D, E×D) of at most " + Integer.MAX_VALUE
+        if (largest > MOST_NUMBERS) {
+            throw new IllegalArgumentException("size: expected matrices (F×D, E×D) of at most " + MOST_NUMBERS
                     + " numbers but was one of " + largest);
         }
     }
@@ -74,6 +77,15 @@ public record LayerSize(int hiddenSize, int intermediateSize, int experts, int t
             size = new LayerSize(size.hiddenSize / 2, size.intermediateSize / 2, size.experts, size.topK);
         }
         return size;
+    }
+
+    /**
+     * Tokens of a call whose matrices can be had, with all experts chosen.
+     *
+     * @return the most
+     */
+    public int mostTokens() {
+        return MOST_NUMBERS / Math.max(hiddenSize, experts);
     }
 
     /** Of all experts in single precision. */

@@ -36,8 +36,9 @@ public record PeersRun(LayerSize size, Pass pass, List<OwnBackend> backends, Lis
             throw new IllegalArgumentException("backends: expected at least one but was none");
         }
         tokens = List.copyOf(tokens);
-        if (tokens.isEmpty() || tokens.stream().anyMatch(count -> count < 1)) {
-            throw new IllegalArgumentException("tokens: expected numbers of at least 1 but was " + tokens);
+        if (tokens.isEmpty() || tokens.stream().anyMatch(count -> count < 1 || count > size.mostTokens())) {
+            throw new IllegalArgumentException("tokens: expected numbers of 1.." + size.mostTokens()
+                    + " (a matrix has at most 2^31 - 9 elements) but was " + tokens);
         }
     }
 

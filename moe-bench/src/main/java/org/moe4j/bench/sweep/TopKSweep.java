@@ -25,8 +25,9 @@ public record TopKSweep(LayerKind kind, LayerSize size, int tokens, List<Integer
      * @param quick fewer turns
      */
     public TopKSweep {
-        if (tokens < 1) {
-            throw new IllegalArgumentException("tokens: expected at least 1 but was " + tokens);
+        if (tokens < 1 || tokens > size.mostTokens()) {
+            throw new IllegalArgumentException("tokens: expected 1.." + size.mostTokens()
+                    + " (a matrix has at most 2^31 - 9 elements) but was " + tokens);
         }
         for (int topK : topKs) {
             if (topK < 1 || topK > size.experts()) {

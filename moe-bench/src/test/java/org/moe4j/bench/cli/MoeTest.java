@@ -155,8 +155,9 @@ final class MoeTest {
                 "--preset | nosuch | --preset: expected one of [",
                 "--preset | 16,8,4 | --preset: expected D,F,E,K (four whole numbers) but was 16,8,4",
                 "--preset | 16,8,4,5 | --preset: expected D, F and K of at least 1 and E of at least K but was",
-                "--preset | 65536,32768,4,2 | --preset: expected matrices (F×D, E×D) of at most 2147483647 numbers but was",
-                "--tokens | 8,0 | --tokens: expected numbers of at least 1 but was [8, 0]",
+                "--preset | 65536,32768,4,2 | --preset: expected matrices (F×D, E×D) of at most 2147483639 numbers but was",
+                "--tokens | 8,0 | --tokens: expected numbers of 1..1048575 (a matrix has at most 2^31 - 9 elements) but was [0, 8]",
+                "--tokens | 2147483647 | --tokens: expected numbers of 1..1048575 (a matrix has at most",
                 "--threads | 0 | --threads: expected at least 1 but was 0"
             })
     void sizesOfPeersThatCannotBeAreWrongUsage(String option, String value, String line) {

@@ -67,7 +67,8 @@ final class TopKSweepCommandTest {
             value = {
                 "--preset | 16,8,4 | --preset: expected D,F,E,K (four whole numbers) but was 16,8,4",
                 "--preset | nosuch | --preset: expected one of [",
-                "--tokens | 0 | --tokens: expected at least 1 but was 0",
+                "--tokens | 0 | --tokens: expected 1..1048575 (a matrix has at most 2^31 - 9 elements) but was 0",
+                "--tokens | 2147483647 | --tokens: expected 1..1048575 (a matrix has at most 2^31 - 9 elements) but was 2",
                 "--top-k | 1,65 | --top-k: expected 1..64 (experts) but was 65",
                 "--backend | cuda | --backend: expected one of [vector, vector-bf16, nd4j] but was cuda",
                 "--out | '' | --out: expected a folder but was empty"

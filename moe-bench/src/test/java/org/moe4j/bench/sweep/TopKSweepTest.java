@@ -50,7 +50,7 @@ class TopKSweepTest {
         assertThatThrownBy(() -> new TopKSweep(LayerKind.VECTOR, SIZE, 5, List.of(13), false))
                 .hasMessage("top-k: expected 1..12 (experts) but was 13");
         assertThatThrownBy(() -> new TopKSweep(LayerKind.VECTOR, SIZE, 0, List.of(1), false))
-                .hasMessage("tokens: expected at least 1 but was 0");
+                .hasMessage("tokens: expected 1..134217727 (a matrix has at most 2^31 - 9 elements) but was 0");
     }
 
     @Test
