@@ -3,6 +3,7 @@ package org.moe4j.bench.hostile;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.moe4j.checkpoint.MoeCheckpoint;
 import org.moe4j.checkpoint.safetensors.SafetensorsFile;
 import org.moe4j.checkpoint.safetensors.StoredTensor;
@@ -34,7 +36,10 @@ import org.moe4j.merge.ScaledMerge;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.TopKRouter;
 
-/** Uses things from one thread while another closes them, in random orders, and prints what came of it. */
+/**
+ * Uses things from one thread while another closes them, in random orders, and prints what came of it. A use is right when it reads what
+ * it read before anything was closed.
+ */
 final class CloseProbe {
     private static final int E = 4;
     private static final int D = 64; // large enough for memory that goes back to the system
@@ -43,10 +48,12 @@ final class CloseProbe {
     private final Random random;
     private final Map<String, AutoCloseable> closables = new TreeMap<>();
     private final Map<String, Use> uses = new TreeMap<>();
+    private final Map<String, Integer> before = new TreeMap<>();
     private final Map<String, Integer> outcomes;
 
     private interface Use {
-        void run() throws IOException;
+        /** A hash of all that is read. */
+        int run() throws IOException;
     }
 
     private CloseProbe(long seed, Map<String, Integer> outcomes) {
@@ -57,7 +64,8 @@ final class CloseProbe {
     /**
      * Runs so many orders.
      *
-     * @param arguments their number, a seed, and the folder of a checkpoint
+     * @param arguments their number, a seed, the folder of a checkpoint, and for the twin any word: then one thing more stays open when it
+     *     is closed, and reads other numbers from then on
      * @throws Exception when something is wrong
      */
     public static void main(String[] arguments) throws Exception {
@@ -69,6 +77,11 @@ final class CloseProbe {
             CloseProbe probe = new CloseProbe(Long.parseLong(arguments[1]) + i, outcomes);
             probe.put(backends.get(i % backends.size()));
             probe.put(folder);
+            if (arguments.length > 3) {
+                AtomicInteger recycled = new AtomicInteger();
+                probe.closables.put("planted", () -> recycled.set(1));
+                probe.uses.put("planted", recycled::get);
+            }
             probe.run();
         }
         System.out.println(outcomes);
@@ -96,19 +109,31 @@ final class CloseProbe {
                 .forEach(this::putMatrix);
         closables.putAll(Map.of("layer", layer, "pass", pass, "gradients", gradients, "bank", bank));
         closables.putAll(Map.of("bank pass", bankPass, "parameters", parameters));
-        uses.put("layer apply", () -> layer.apply(tokens).close());
-        uses.put("layer forward", () -> layer.forward(tokens).close());
-        uses.put("pass backward", () -> pass.backward(gradient).close());
-        uses.put("pass routed output", () -> pass.routedOutput().toArray());
-        uses.put("gradients", () -> gradients.parameters().get("router.weight").toArray());
+        uses.put("layer apply", () -> hash(layer.apply(tokens)));
+        uses.put("layer forward", () -> {
+            try (MoePass own = layer.forward(tokens)) {
+                return hash(own.output());
+            }
+        });
+        uses.put("pass backward", () -> {
+            try (Gradients own = pass.backward(gradient)) {
+                return 31 * hash(own.input().share()) + hash(own.parameters().get("router.weight").share());
+            }
+        });
+        uses.put("pass routed output", () -> hash(pass.routedOutput().toArray()));
+        uses.put("gradients", () -> hash(gradients.parameters().get("router.weight").toArray()));
         uses.put(
                 "bank apply",
-                () -> bank.apply(tokens, rows, RowGroups.single(rows.length)).close());
-        uses.put("bank pass output", () -> bankPass.output().toArray());
-        uses.put("parameters", () -> parameters.get("router.weight").toArray());
-        uses.put("parameters again", () -> layer.parameters().close());
-        uses.put("products", () -> backend.matmulTransB(tokens, output).close());
-        uses.put("sums", () -> backend.add(output, gradient).close());
+                () -> hash(bank.apply(tokens, rows, RowGroups.single(rows.length))));
+        uses.put("bank pass output", () -> hash(bankPass.output().toArray()));
+        uses.put("parameters", () -> hash(parameters.get("router.weight").toArray()));
+        uses.put("parameters again", () -> {
+            try (Parameters own = layer.parameters()) {
+                return hash(own.get("router.weight").toArray());
+            }
+        });
+        uses.put("products", () -> hash(backend.matmulTransB(tokens, output)));
+        uses.put("sums", () -> hash(backend.add(output, gradient)));
     }
 
     private static Matrix normal(Backend backend, int rows, int columns, long seed) {
@@ -117,10 +142,31 @@ final class CloseProbe {
 
     private void putMatrix(String name, Matrix matrix) {
         closables.put(name, matrix);
-        uses.put(name + " read", () -> matrix.toArray());
-        uses.put(name + " element", () -> matrix.get(TOKENS - 1, D - 1));
-        uses.put(name + " row", () -> matrix.readRows(0, 1, new float[D]));
-        uses.put(name + " shared", () -> matrix.share().close());
+        uses.put(name + " read", () -> hash(matrix.toArray()));
+        uses.put(name + " element", () -> Double.hashCode(matrix.get(TOKENS - 1, D - 1)));
+        uses.put(name + " row", () -> {
+            float[] row = new float[D];
+            matrix.readRows(0, 1, row);
+            return Arrays.hashCode(row);
+        });
+        uses.put(name + " shared", () -> hash(matrix.share()));
+    }
+
+    private static int hash(double[] read) {
+        return Arrays.hashCode(read);
+    }
+
+    /** Closes the matrix. */
+    private static int hash(Matrix made) {
+        try (made) {
+            return hash(made.toArray());
+        }
+    }
+
+    private static int bytes(StoredTensor tensor) {
+        byte[] read = new byte[64];
+        tensor.readBytes(0, read, 8);
+        return Arrays.hashCode(read);
     }
 
     private void put(Path folder) throws IOException {
@@ -132,13 +178,20 @@ final class CloseProbe {
         closables.putAll(Map.of("checkpoint", checkpoint, "file", file, "store", store));
         uses.put(
                 "checkpoint expert",
-                () -> checkpoint.expert(0, 0, VectorBackend.float32()).close());
-        uses.put("file tensor", () -> file.tensor(name).readBytes(0, new byte[64], 8));
-        uses.put("store tensor", () -> store.tensor(name).readBytes(0, new byte[64], 8));
-        uses.put("mapped tensor", () -> mapped.readBytes(0, new byte[64], 8));
+                () -> {
+                    try (Parameters own = checkpoint.expert(0, 0, VectorBackend.float32())) {
+                        return hash(own.get("up").toArray());
+                    }
+                });
+        uses.put("file tensor", () -> bytes(file.tensor(name)));
+        uses.put("store tensor", () -> bytes(store.tensor(name)));
+        uses.put("mapped tensor", () -> bytes(mapped));
     }
 
-    private void run() throws InterruptedException {
+    private void run() throws InterruptedException, IOException {
+        for (Map.Entry<String, Use> use : uses.entrySet()) {
+            before.put(use.getKey(), use.getValue().run());
+        }
         AtomicBoolean over = new AtomicBoolean();
         List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
         Thread user = new Thread(() -> {
@@ -171,16 +224,16 @@ final class CloseProbe {
     }
 
     private void use(String name, String when, List<Throwable> failures) {
-        String outcome = "right";
+        String outcome = "failed";
         try {
-            uses.get(name).run();
+            outcome = uses.get(name).run() == before.get(name) ? "right" : "wrong";
         } catch (IllegalStateException closed) {
             outcome = "refused";
         } catch (IOException | RuntimeException | Error other) {
             failures.add(other);
         }
         if (when.isEmpty()
-                && outcome.equals("right")
+                && Set.of("right", "wrong").contains(outcome)
                 && !Set.of("mapped tensor").contains(name)) {
             failures.add(new AssertionError(name + " is used after close"));
         }

@@ -27,7 +27,6 @@ import org.moe4j.core.layer.RoutingContext;
 import org.moe4j.core.layer.RowMask;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.layer.TokenJitter;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.Tolerance;
@@ -52,14 +51,13 @@ class ApplyInContextTest {
             Capacity.factor(.7).withScope(CapacityScope.sequences()).withUnserved(UnservedTokens.PASSED_WEIGHTED);
 
     static Stream<Arguments> cases() {
-        List<Backend> backends = List.of(ReferenceBackend.instance(), Nd4jBackend.float64(), Nd4jBackend.float32());
         List<ExpertSelection> selections = List.of(
                 new ExpertSelection.PlainTopK(),
                 new ExpertSelection.TopTwo(new SecondExpert.Random(.5)),
                 new ExpertSelection.TopTwo(new SecondExpert.Sampled()),
                 new ExpertSelection.Sinkhorn(),
                 new ExpertSelection.ExpertChoice(RowLimit.factor(1), CapacityScope.sequences()));
-        return backends.stream()
+        return LayerChecks.backends().stream()
                 .flatMap(backend -> selections.stream().map(selection -> Arguments.of(backend, selection)));
     }
 
@@ -118,9 +116,9 @@ class ApplyInContextTest {
         }
     }
 
-    @Test
-    void chunksAreWhatOneRunIs() {
-        Backend backend = Nd4jBackend.float32();
+    @ParameterizedTest
+    @MethodSource("org.moe4j.bench.layer.LayerChecks#fastBackends")
+    void chunksAreWhatOneRunIs(Backend backend) {
         try (MoeLayer layer = layer(backend, new ExpertSelection.PlainTopK(), 1, WIDE);
                 MoeLayer inputs = layer.withWeightPlace(WeightPlace.INPUT);
                 Matrix tokens = Initializer.normal(1).draw(backend, 300, HIDDEN, 6)) {

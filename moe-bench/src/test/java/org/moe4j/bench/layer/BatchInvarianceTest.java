@@ -84,6 +84,9 @@ class BatchInvarianceTest {
 
     private static void check(int rows, List<VectorBackend> backends, int seeds) {
         long elements = 0;
+        int[] batches =
+                Arrays.stream(BATCHES).map(batch -> Math.min(batch, rows)).distinct().toArray();
+        int largest = batches[batches.length - 1];
         List<String> differences = new ArrayList<>();
         for (long seed = 2; seed < 2 + seeds; seed++) {
             LayerCase c = independent(seed, rows);
@@ -91,7 +94,7 @@ class BatchInvarianceTest {
                 try (MoeLayer layer = LibraryLayer.of(c, backend)) {
                     Rows whole = run(c, layer, backend);
                     SplittableRandom random = new SplittableRandom(seed);
-                    for (int batch : BATCHES) {
+                    for (int batch : batches) {
                         int[] order = shuffled(random, rows);
                         long differing = 0;
                         for (int from = 0; from < rows; from += batch) {
@@ -113,13 +116,13 @@ class BatchInvarianceTest {
         assertThat(differences).isEmpty();
         Promise.measured(
                 14,
-                "rows in batches of 1 to 4096",
+                String.format(Locale.ROOT, "rows in batches of 1 to %,d", largest),
                 String.format(
                         Locale.ROOT,
                         "0 of %,d elements differ; %,d rows, %d batch sizes, %d layers, rows in any order",
                         elements,
                         rows,
-                        BATCHES.length,
+                        batches.length,
                         seeds * backends.size()));
     }
 

@@ -9,9 +9,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Activation.Relu;
@@ -35,14 +33,18 @@ import org.moe4j.merge.rewrite.DownScale;
 import org.moe4j.merge.rewrite.Partition;
 import org.moe4j.merge.rewrite.SharedExpertCollapse;
 
-/** Collapsed experts in single and in double precision, on the backend that has both. */
+/** Collapsed experts in single and in double precision, on every backend that has both. */
 class CollapseOnBackendsTest {
     private static final long SHAPES = 1000;
 
     static Stream<Backend> backends() {
-        return Stream.of(Precision.values())
-                .flatMap(
-                        precision -> Stream.of(Strategy.values()).map(strategy -> Nd4jBackend.of(precision, strategy)));
+        return Stream.concat(
+                LayerChecks.fastBackends().stream(),
+                Stream.of(Precision.values()).map(precision -> Nd4jBackend.of(precision, Strategy.DEVICE)));
+    }
+
+    static Stream<Backend> singles() {
+        return backends().filter(backend -> backend.unitRoundoff() == 0x1p-24);
     }
 
     /** Shared experts and tokens. */
@@ -127,9 +129,8 @@ class CollapseOnBackendsTest {
      * and 0.69 in float64, with what the host's kernels may round differently inside a unit, at the edges of their tiles.
      */
     @ParameterizedTest
-    @EnumSource(Precision.class)
-    void theFunctionIsKeptWithinTheRoundingOfTheSumOverUnits(Precision precision) {
-        Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
+    @MethodSource("org.moe4j.bench.layer.LayerChecks#fastBackends")
+    void theFunctionIsKeptWithinTheRoundingOfTheSumOverUnits(Backend backend) {
         for (long seed = 0; seed < SHAPES; seed++) {
             Drawn drawn = Drawn.of(seed, backend);
             Partition partition = drawn.partition();
@@ -154,9 +155,8 @@ class CollapseOnBackendsTest {
 
     /** Down biases of all parts have the same gradient to the bit here too, so that nothing is refused. */
     @ParameterizedTest
-    @EnumSource(Precision.class)
-    void gradientsAreSlicesOfOneAnother(Precision precision) {
-        Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
+    @MethodSource("org.moe4j.bench.layer.LayerChecks#fastBackends")
+    void gradientsAreSlicesOfOneAnother(Backend backend) {
         for (long seed = 0; seed < SHAPES / 5; seed++) {
             Drawn drawn = Drawn.of(seed, backend);
             int width = drawn.partition().wide().intermediateSize();
@@ -225,9 +225,8 @@ class CollapseOnBackendsTest {
     }
 
     @ParameterizedTest
-    @EnumSource(Strategy.class)
-    void coefficientsAreAbsorbedInSinglePrecision(Strategy strategy) {
-        Backend backend = Nd4jBackend.of(Precision.FLOAT32, strategy);
+    @MethodSource("singles")
+    void coefficientsAreAbsorbedInSinglePrecision(Backend backend) {
         DownScale tenth = new DownScale(.1);
         float third = 1 / 3f;
         assertThat(tenth.absorb(down(backend, third)).get("down").toArray()).containsExactly((float) (.1 * third));
@@ -238,9 +237,9 @@ class CollapseOnBackendsTest {
         assertThat(new DownScale(4).reversible(down(backend, Float.MAX_VALUE))).isFalse();
     }
 
-    @Test
-    void whatOverflowsInSinglePrecisionIsRefused() {
-        Backend backend = Nd4jBackend.of(Precision.FLOAT32, Strategy.HOST);
+    @ParameterizedTest
+    @MethodSource("singles")
+    void whatOverflowsInSinglePrecisionIsRefused(Backend backend) {
         assertThatThrownBy(() -> new DownScale(-10).absorb(down(backend, 1, 0x1p127)))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage(

@@ -12,7 +12,7 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.Experts;
@@ -209,9 +209,8 @@ class ConventionRewriteLayersTest {
 
     /** On the fast backends too, to the bound of a layer. */
     @ParameterizedTest
-    @EnumSource(Nd4jBackend.Precision.class)
-    void theSameOnNd4j(Nd4jBackend.Precision precision) {
-        Backend backend = Nd4jBackend.of(precision, Nd4jBackend.Strategy.HOST);
+    @MethodSource("org.moe4j.bench.layer.LayerChecks#fastBackends")
+    void theSameOnFastBackends(Backend backend) {
         int rewritten = 0;
         for (long seed = 0; rewritten < 40; seed++) {
             LayerCase c = LayerDraw.of(seed, 8, 24, new int[1]);

@@ -205,6 +205,7 @@ class HardNumbersTest {
     /** Units of 2¹⁸⁰ are beyond single precision: infinite or not a number, where the output would be, and no exception. */
     @Test
     void whatOverflowsIsNotFiniteAndNoError() {
+        int overflowing = 0;
         for (long seed = 0; seed < 40; seed++) {
             LayerCase c =
                     scaled(LayerDraw.ofUnitLogits(seed, true, 8, 64, new int[1]).plain(), 90);
@@ -216,6 +217,7 @@ class HardNumbersTest {
                     double[] actual = y.toArray();
                     for (int i = 0; i < actual.length; i++) {
                         if (Math.abs(expected[i]) > 2.0 * Float.MAX_VALUE) {
+                            overflowing++;
                             assertThat(Double.isFinite(actual[i]))
                                     .as("%s for %s in %s", actual[i], expected[i], c)
                                     .isFalse();
@@ -224,6 +226,7 @@ class HardNumbersTest {
                 }
             }
         }
+        assertThat(overflowing).as("elements beyond single precision").isPositive();
     }
 
     /** Tokens of any size stay zeros where they are: no noise comes from nowhere. */

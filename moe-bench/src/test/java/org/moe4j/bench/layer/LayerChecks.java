@@ -20,6 +20,7 @@ import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
 import org.moe4j.core.testing.Tolerance;
+import org.moe4j.core.vector.VectorBackend;
 
 /** What is demanded of a layer of the library beside the definition of its case. */
 final class LayerChecks {
@@ -29,10 +30,21 @@ final class LayerChecks {
     static List<Backend> backends() {
         return List.of(
                 ReferenceBackend.instance(),
+                VectorBackend.float64(),
+                VectorBackend.float32(),
                 Nd4jBackend.of(Nd4jBackend.Precision.FLOAT64, Nd4jBackend.Strategy.HOST),
                 Nd4jBackend.of(Nd4jBackend.Precision.FLOAT64, Nd4jBackend.Strategy.DEVICE),
                 Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.HOST),
                 Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.DEVICE));
+    }
+
+    /** Those that are made to be fast, in both precisions. */
+    static List<Backend> fastBackends() {
+        return List.of(
+                VectorBackend.float32(),
+                VectorBackend.float64(),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.HOST),
+                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT64, Nd4jBackend.Strategy.HOST));
     }
 
     /**

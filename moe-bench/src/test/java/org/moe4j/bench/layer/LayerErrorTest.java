@@ -2,7 +2,6 @@ package org.moe4j.bench.layer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
@@ -13,10 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoeLayer;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.Promise;
-import org.moe4j.core.vector.VectorBackend;
 
 /**
  * How far whole layers are from double precision, with the same routing: draws near a tie are refused, and counted. Outputs are compared
@@ -37,14 +34,6 @@ class LayerErrorTest {
     private final int[] refused = new int[1];
     private long layers;
 
-    static List<Backend> backends() {
-        return List.of(
-                VectorBackend.float32(),
-                VectorBackend.float64(),
-                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT32, Nd4jBackend.Strategy.HOST),
-                Nd4jBackend.of(Nd4jBackend.Precision.FLOAT64, Nd4jBackend.Strategy.HOST));
-    }
-
     private void layers(long from, long to, int low, int high) {
         for (long seed = from; seed < to; seed++) {
             LayerCase drawn = LayerDraw.ofUnitLogits(seed, false, low, high, refused);
@@ -57,7 +46,7 @@ class LayerErrorTest {
             int longest = Math.max(
                     Math.max(drawn.sizes().hidden(), drawn.sizes().width()),
                     Math.max(drawn.shared().width(), drawn.expertHidden()));
-            for (Backend backend : backends()) {
+            for (Backend backend : LayerChecks.fastBackends()) {
                 LayerCase c = LibraryDraws.in(
                         drawn, backend); // factors of a jitter are rounded; the definition has the exact ones
                 double unit = backend.unitRoundoff() * Math.sqrt(longest);
@@ -130,6 +119,7 @@ class LayerErrorTest {
     }
 
     private void keep(String which) {
+        assertThat(refused[0]).as("draws refused, of %d layers", layers).isLessThan((int) (layers / 10));
         worst.forEach((backend, errors) -> Promise.measured(
                 2,
                 "layers on " + backend + ", " + which,

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.IntFunction;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.ExpertShape;
@@ -16,14 +18,13 @@ import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.nd4j.Nd4jBackend;
-import org.moe4j.core.nd4j.Nd4jBackend.Precision;
-import org.moe4j.core.nd4j.Nd4jBackend.Strategy;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.Tolerance;
+import org.moe4j.core.vector.VectorBackend;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.GatedMerge;
 import org.moe4j.merge.ScaledMerge;
@@ -68,14 +69,21 @@ class LayerOnBackendsTest {
         return values;
     }
 
+    static Stream<IntFunction<Backend>> withWorkers() {
+        return Stream.of(
+                VectorBackend.float32()::withWorkers,
+                VectorBackend.float64()::withWorkers,
+                Nd4jBackend.float32()::withWorkers,
+                Nd4jBackend.float64()::withWorkers);
+    }
+
     @ParameterizedTest
-    @EnumSource(Precision.class)
-    void theSameBitsRunAfterRunAndForAnyNumberOfWorkers(Precision precision) {
-        Nd4jBackend backend = Nd4jBackend.of(precision, Strategy.HOST);
-        List<double[]> one = everything(backend.withWorkers(1));
+    @MethodSource("withWorkers")
+    void theSameBitsRunAfterRunAndForAnyNumberOfWorkers(IntFunction<Backend> withWorkers) {
+        List<double[]> one = everything(withWorkers.apply(1));
         assertThat(one).hasSize(3 + 1 + 3 * 49);
         for (int workers : new int[] {1, 2, 4, 2}) {
-            List<double[]> again = everything(backend.withWorkers(workers));
+            List<double[]> again = everything(withWorkers.apply(workers));
             for (int i = 0; i < one.size(); i++) {
                 assertThat(again.get(i))
                         .as("value %d with %d workers", i, workers)
@@ -112,9 +120,8 @@ class LayerOnBackendsTest {
 
     /** Verdict and fit see the weights, in double, wherever they are; the rewritten layer differs by the backend's rounding. */
     @ParameterizedTest
-    @EnumSource(Precision.class)
-    void aSharedBranchIsJudgedAndCollapsedOnEveryBackend(Precision precision) {
-        Backend backend = Nd4jBackend.of(precision, Strategy.HOST);
+    @MethodSource("org.moe4j.bench.layer.LayerChecks#backends")
+    void aSharedBranchIsJudgedAndCollapsedOnEveryBackend(Backend backend) {
         try (MoeLayer one = layer(backend);
                 MoeLayer several = SharedBranchCollapse.split(one, 20, 31, 17);
                 MoeLayer again = SharedBranchCollapse.collapse(several);

@@ -2,18 +2,30 @@ package org.moe4j.bench.layer;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.bench.layer.LayerCase.Numbers;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.expert.ExpertShape;
+import org.moe4j.core.expert.Experts;
+import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
+import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.nd4j.Nd4jBackend;
+import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.testing.Promise;
 import org.moe4j.core.vector.VectorBackend;
+import org.moe4j.merge.ScaledMerge;
+import org.moe4j.router.RouterConfig;
+import org.moe4j.router.TopKRouter;
 
 /** What merges round, and what the order of an expert's hidden units changes. */
 class MergeRoundingTest {
@@ -23,51 +35,90 @@ class MergeRoundingTest {
     }
 
     /**
-     * With fixed factors and one shared expert the output is {@code α·routed + s·shared} in double, rounded once: half a unit in the last
-     * place. Every element of the formula is exact in double but for the sum, whose rounding is 2⁻²⁹ of a unit of single precision.
+     * With fixed factors the output is {@code α·routed + s·shared} in double, rounded once, and every further shared expert is added to that,
+     * {@code y + s·shared} in double, and rounded once more: half a unit in the last place each.
      */
-    @Test
-    void fixedMergesOfTwoBranchesAreTheirFormulaRoundedOnce() {
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2})
+    void fixedMergesAreTheirFormulaRoundedOnceForEachSharedExpert(int experts) {
         int layers = 0;
         long elements = 0;
-        for (long seed = 0; seed < 2_000 && layers < 100; seed++) {
+        for (long seed = 0; seed < 10_000 && layers < 100; seed++) {
             if (LayerDraw.merge(seed).gateRows(1) > 0) {
                 continue;
             }
             LayerCase c = LayerDraw.of(seed, 8, 40, new int[1]);
-            if (c.shared().widths().size() != 1
+            if (c.shared().widths().size() != experts
                     || c.routed().latent().isPresent()
                     || c.sizes().tokens() == 0) {
                 continue;
             }
             layers++;
             for (Backend backend : singles()) {
-                elements += mergedOnce(LibraryDraws.in(c, backend), backend);
+                elements += merged(LibraryDraws.in(c, backend), backend);
             }
         }
         assertThat(layers).isEqualTo(100);
         Promise.measured(
                 7,
-                "merges of two branches",
-                "0 of " + elements + " elements off the formula rounded once; " + layers + " layers, 2 backends");
+                "merges with shared experts: " + experts,
+                "0 of " + elements + " elements off the formula rounded once for each; " + layers + " layers on each of "
+                        + singles().size() + " backends");
     }
 
-    private static long mergedOnce(LayerCase c, Backend backend) {
+    private static long merged(LayerCase c, Backend backend) {
         try (MoeLayer layer = LibraryLayer.of(c, backend);
                 Matrix tokens = c.tokens().on(backend);
-                MoePass pass = layer.forward(tokens, LibraryLayer.context(c));
-                Matrix output = pass.output()) {
-            double[] y = output.toArray();
-            double[] routed = pass.routedOutput().toArray();
-            double[] shared = pass.sharedOutputs().get(0).toArray();
-            double alpha = TokenwiseMerge.routedFactor(c);
-            double s = TokenwiseMerge.sharedCoefficients(c, 0)[0];
-            for (int i = 0; i < y.length; i++) {
-                assertThat(y[i]).as("element %d of %s on %s", i, c, backend).isEqualTo((float)
-                        (alpha * routed[i] + s * shared[i]));
-            }
-            return y.length;
+                MoePass pass = layer.forward(tokens, LibraryLayer.context(c))) {
+            return requireMerged(
+                    pass, TokenwiseMerge.routedFactor(c), TokenwiseMerge.sharedCoefficients(c, 0), c + " on " + backend);
         }
+    }
+
+    /** How many elements were compared. */
+    private static long requireMerged(MoePass pass, double alpha, double[] s, String what) {
+        double[] expected = pass.routedOutput().toArray();
+        Arrays.setAll(expected, i -> alpha * expected[i]);
+        for (int j = 0; j < s.length; j++) {
+            double[] shared = pass.sharedOutputs().get(j).toArray();
+            double factor = s[j];
+            Arrays.setAll(expected, i -> (float) (expected[i] + factor * shared[i]));
+        }
+        try (Matrix output = pass.output()) {
+            assertThat(output.toArray()).as(what).isEqualTo(expected);
+        }
+        return expected.length;
+    }
+
+    /** As many as no drawn layer has, of widths of their own. */
+    @Test
+    void manySharedExpertsRoundOnceEach() {
+        int hidden = 24;
+        long elements = 0;
+        for (int experts = 3; experts <= 5; experts++) {
+            for (double[] factors : new double[][] {{1, 1}, {-1.5, 0.75}, {3, 0.1}}) {
+                for (Backend backend : singles()) {
+                    List<Experts> shared = new ArrayList<>();
+                    for (int j = 0; j < experts; j++) {
+                        shared.add(SwiGluExperts.random(new ExpertShape(1, hidden, 8 + 5 * j), backend, 10 + j));
+                    }
+                    double[] s = new double[experts];
+                    Arrays.fill(s, factors[1]);
+                    try (MoeLayer layer = MoeLayer.of(
+                                            TopKRouter.random(RouterConfig.topK(6, 2), hidden, backend, 1),
+                                            SwiGluExperts.random(new ExpertShape(6, hidden, 16), backend, 2))
+                                    .withShared(new SharedBranch(shared, ScaledMerge.scaled(factors[0], factors[1])));
+                            Matrix tokens = Initializer.normal(1).draw(backend, 20, hidden, 3);
+                            MoePass pass = layer.forward(tokens)) {
+                        elements += requireMerged(pass, factors[0], s, experts + " shared experts on " + backend);
+                    }
+                }
+            }
+        }
+        Promise.measured(
+                7,
+                "merges with 3 to 5 shared experts",
+                "0 of " + elements + " elements off the formula rounded once for each");
     }
 
     /** Sums run over the units upwards, so that another order of the units rounds otherwise: by 2·√F·u of the terms' size at most. */

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.WeightPlace;
@@ -16,7 +16,6 @@ import org.moe4j.core.expert.ExpertShape;
 import org.moe4j.core.expert.SwiGluExperts;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.SharedBranch;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.parameter.Initializer;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
@@ -188,9 +187,8 @@ class RoutedExpertSplitLayersTest {
 
     /** With logits in double precision, so that equal rows give equal logits; to the bound of a layer. */
     @ParameterizedTest
-    @EnumSource(Nd4jBackend.Precision.class)
-    void theSameOnNd4j(Nd4jBackend.Precision precision) {
-        Backend backend = Nd4jBackend.of(precision, Nd4jBackend.Strategy.HOST);
+    @MethodSource("org.moe4j.bench.layer.LayerChecks#fastBackends")
+    void theSameOnFastBackends(Backend backend) {
         int done = 0;
         for (long seed = 0; done < 20; seed++) {
             LayerCase c = draw(seed, 8, 24);

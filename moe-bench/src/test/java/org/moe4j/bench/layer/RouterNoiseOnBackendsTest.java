@@ -18,6 +18,7 @@ import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.nd4j.Nd4jBackend.Precision;
 import org.moe4j.core.nd4j.Nd4jBackend.Strategy;
 import org.moe4j.core.reference.ReferenceBackend;
+import org.moe4j.core.vector.VectorBackend;
 import org.moe4j.router.RouterConfig;
 import org.moe4j.router.RouterNoise;
 import org.moe4j.router.TopKRouter;
@@ -35,8 +36,10 @@ class RouterNoiseOnBackendsTest {
     private static List<Backend> backends() {
         List<Backend> all = new ArrayList<>();
         all.add(ReferenceBackend.instance());
-        for (Precision precision : Precision.values()) {
-            for (int workers : new int[] {1, 3}) {
+        for (int workers : new int[] {1, 3}) {
+            all.add(VectorBackend.float32().withWorkers(workers));
+            all.add(VectorBackend.float64().withWorkers(workers));
+            for (Precision precision : Precision.values()) {
                 all.add(Nd4jBackend.of(precision, Strategy.HOST).withWorkers(workers));
             }
         }

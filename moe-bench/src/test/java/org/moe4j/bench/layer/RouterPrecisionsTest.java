@@ -9,7 +9,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.dispatch.Routing;
-import org.moe4j.core.nd4j.Nd4jBackend;
 import org.moe4j.core.preset.Preset;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.router.RouterConfig;
@@ -31,14 +30,12 @@ class RouterPrecisionsTest {
         SelectionBias bias =
                 SelectionBias.of(random.doubles(experts).map(b -> 0.1 * b).toArray());
         Routing expected = route(config, ReferenceBackend.instance(), logits, bias);
-        for (Nd4jBackend.Precision precision : Nd4jBackend.Precision.values()) {
-            for (Nd4jBackend.Strategy strategy : Nd4jBackend.Strategy.values()) {
-                Routing actual = route(config, Nd4jBackend.of(precision, strategy), logits, bias);
-                for (int t = 0; t < TOKENS; t++) {
-                    for (int rank = 0; rank < config.topK(); rank++) {
-                        assertThat(actual.expert(t, rank)).isEqualTo(expected.expert(t, rank));
-                        assertThat(actual.weight(t, rank)).isEqualTo(expected.weight(t, rank));
-                    }
+        for (Backend backend : LayerChecks.backends()) {
+            Routing actual = route(config, backend, logits, bias);
+            for (int t = 0; t < TOKENS; t++) {
+                for (int rank = 0; rank < config.topK(); rank++) {
+                    assertThat(actual.expert(t, rank)).isEqualTo(expected.expert(t, rank));
+                    assertThat(actual.weight(t, rank)).isEqualTo(expected.weight(t, rank));
                 }
             }
         }

@@ -30,7 +30,7 @@ class RoutingAgreementTest {
     private static final int BLOCK = 2_000;
     private static final double U = 0x1p-24;
 
-    private long rows;
+    private long rows; // on every backend
     private long inside;
     private long differing;
 
@@ -103,8 +103,9 @@ class RoutingAgreementTest {
                 what,
                 String.format(
                         Locale.ROOT,
-                        "0 of %,d rows differ outside the gap; %.4f %% lie inside, %.4f %% differ; D %d, E %d, K %d, 2 backends",
-                        rows,
+                        "0 of %,d rows on each of %d backends differ outside the gap; %.4f %% lie inside, %.4f %% differ; D %d, E %d, K %d",
+                        rows / backends().size(),
+                        backends().size(),
                         100.0 * inside / rows,
                         100.0 * differing / rows,
                         HIDDEN,

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.TreeSet;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.ExpertShape;
@@ -12,6 +13,7 @@ import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.layer.SharedBranch;
 import org.moe4j.core.parameter.Gradients;
+import org.moe4j.core.parameter.Parameters;
 import org.moe4j.merge.ActiveWidths;
 import org.moe4j.merge.ScaledMerge;
 import org.moe4j.router.Renormalization;
@@ -74,12 +76,18 @@ final class LoadedLayer implements AutoCloseable {
         }
     }
 
+    /** Of the output and of all gradients. */
     private int pass(int batch) {
         try (MoePass pass = layer.forward(tokens.get(batch));
                 Matrix output = pass.output();
                 Gradients gradients = pass.backward(dOutputs.get(batch))) {
             int hash = Arrays.hashCode(output.toArray());
-            return 31 * hash + Arrays.hashCode(gradients.input().toArray());
+            hash = 31 * hash + Arrays.hashCode(gradients.input().toArray());
+            Parameters ofWeights = gradients.parameters();
+            for (String name : new TreeSet<>(ofWeights.names())) {
+                hash = 31 * hash + Arrays.hashCode(ofWeights.get(name).toArray());
+            }
+            return hash;
         }
     }
 

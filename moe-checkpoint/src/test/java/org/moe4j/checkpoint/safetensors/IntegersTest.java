@@ -3,17 +3,39 @@ package org.moe4j.checkpoint.safetensors;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.IOException;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.moe4j.core.testing.Promise;
 
-/** Whole numbers as they are read from files, many at once. */
+/** Whole numbers as they are read from files, many at once, and their bytes as they are written. */
 class IntegersTest {
     private static final int COUNT = 10_000; // more than two pieces, and no multiple of one
+    private static final int ELEMENTS = 3 * 50_021;
+    private static final List<ElementType> TYPES = List.of(
+            ElementType.I64,
+            ElementType.I32,
+            ElementType.I16,
+            ElementType.I8,
+            ElementType.U8,
+            ElementType.U16,
+            ElementType.U32,
+            ElementType.U64,
+            ElementType.BOOL);
+
+    @TempDir
+    private Path folder;
 
     @ParameterizedTest
     @EnumSource(names = {"I64", "I32", "I16", "I8", "U8", "U16", "U32", "U64", "BOOL"})
@@ -64,6 +86,47 @@ class IntegersTest {
             assertThat(wide[i]).isEqualTo(number.doubleValue());
             assertThat(narrow[i]).isEqualTo(number.floatValue());
         }
+    }
+
+    /** Tensors of more bytes than are written at once, of any bytes: as they were, and again in a copy of the file. */
+    @Test
+    void bytesOfEveryTypeAreWrittenAndReadAsTheyAre() throws IOException {
+        Random random = new Random(9);
+        Map<String, byte[]> given = new LinkedHashMap<>();
+        List<TensorContent> tensors = new ArrayList<>();
+        for (ElementType type : TYPES) {
+            byte[] bytes = new byte[ELEMENTS * type.bytes()];
+            random.nextBytes(bytes);
+            given.put(type.name(), bytes);
+            tensors.add(new TensorContent(
+                    type.name(),
+                    type,
+                    List.of(3L, ELEMENTS / 3L),
+                    (from, count, into) -> into.put(bytes, (int) from * type.bytes(), count * type.bytes())));
+        }
+        Path first = folder.resolve("first.safetensors");
+        Path copy = folder.resolve("copy.safetensors");
+        SafetensorsWriter.write(first, tensors, Map.of());
+        try (SafetensorsFile file = SafetensorsFile.open(first)) {
+            List<TensorContent> read = new ArrayList<>();
+            for (String name : given.keySet()) {
+                read.add(TensorContent.of(file.tensor(name)));
+            }
+            SafetensorsWriter.write(copy, read, Map.of());
+        }
+        for (Path path : List.of(first, copy)) {
+            try (SafetensorsFile file = SafetensorsFile.open(path)) {
+                for (Map.Entry<String, byte[]> tensor : given.entrySet()) {
+                    byte[] read = new byte[tensor.getValue().length];
+                    file.tensor(tensor.getKey()).readBytes(0, read, ELEMENTS);
+                    assertThat(read).as("%s in %s", tensor.getKey(), path).isEqualTo(tensor.getValue());
+                }
+            }
+        }
+        Promise.measured(
+                18,
+                "integers",
+                "0 of %d elements of each of %d types changed in a file and its copy".formatted(ELEMENTS, TYPES.size()));
     }
 
     @Test

@@ -13,9 +13,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Activation.Relu;
 import org.moe4j.core.backend.Activation.SwiGlu;
+import org.moe4j.core.backend.Activation;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
@@ -28,6 +28,7 @@ import org.moe4j.core.testing.FiniteDifferences;
 import org.moe4j.core.testing.PlainActivations;
 import org.moe4j.core.testing.TokenwiseExperts;
 import org.moe4j.core.testing.TokenwiseFeedForward;
+import org.moe4j.core.vector.VectorBackend;
 
 class FeedForwardExpertsTest {
     private static final Backend BACKEND = ReferenceBackend.instance();
@@ -109,7 +110,7 @@ class FeedForwardExpertsTest {
     @ParameterizedTest(name = "{0}, biases {1}")
     @MethodSource("kinds")
     void wantedGradientsAreAddedAndNothingElseIsTouched(Activation activation, boolean biases) {
-        for (Backend backend : List.of(BACKEND, Nd4jBackend.float64())) {
+        for (Backend backend : List.of(BACKEND, VectorBackend.float64(), Nd4jBackend.float64())) {
             ExpertShape shape = new ExpertShape(4, 5, 3, activation, biases);
             FeedForwardExperts experts = FeedForwardExperts.random(shape, backend, 7);
             ExpertsPass pass = experts.forward(backend.copyOf(tokens()), ROWS, GROUPS);

@@ -15,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.Capacity.Limited;
+import org.moe4j.core.dispatch.Capacity;
 import org.moe4j.core.dispatch.UnservedTokens;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
@@ -28,10 +28,17 @@ import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.parameter.Parameters;
 import org.moe4j.core.reference.ReferenceBackend;
 import org.moe4j.core.testing.FiniteDifferences;
+import org.moe4j.core.vector.VectorBackend;
 
 /** Latent projections, weights on the input, capacity, shared experts and jitter together, against {@link PlainLayer}. */
 class LayerSettingsTest {
     private static final Backend REFERENCE = ReferenceBackend.instance();
+    private static final List<Backend> BACKENDS = List.of(
+            REFERENCE,
+            VectorBackend.float64(),
+            VectorBackend.float32(),
+            Nd4jBackend.float64(),
+            Nd4jBackend.float32());
     private static final int TOKENS = 5;
 
     static LongStream seeds() {
@@ -104,7 +111,7 @@ class LayerSettingsTest {
     void outputsAreThoseOfTheDefinitionOnEveryBackend(long seed) {
         PlainLayer plain = new PlainLayer(seed, TOKENS);
         double[] expected = plain.output(ones(TOKENS * plain.hidden));
-        for (Backend backend : List.of(REFERENCE, Nd4jBackend.float64(), Nd4jBackend.float32())) {
+        for (Backend backend : BACKENDS) {
             try (MoeLayer layer = layer(plain, backend);
                     Matrix tokens = backend.matrix(TOKENS, plain.hidden, plain.tokens);
                     MoePass pass = layer.forward(tokens);
@@ -174,7 +181,7 @@ class LayerSettingsTest {
     void wantedGradientsAreFreshOnesAdded(long seed) {
         PlainLayer plain = new PlainLayer(seed, TOKENS);
         SplittableRandom random = new SplittableRandom(seed);
-        for (Backend backend : List.of(REFERENCE, Nd4jBackend.float64(), Nd4jBackend.float32())) {
+        for (Backend backend : BACKENDS) {
             try (MoeLayer layer = layer(plain, backend);
                     Matrix tokens = backend.matrix(TOKENS, plain.hidden, plain.tokens);
                     Matrix dOutput = backend.matrix(TOKENS, plain.hidden, plain.tokens);

@@ -24,12 +24,12 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.layer.MoeLayer;
 import org.moe4j.core.layer.MoePass;
 import org.moe4j.core.nd4j.Nd4jBackend;
-import org.moe4j.core.nd4j.Nd4jBackend.Precision;
 import org.moe4j.core.parameter.Gradients;
 import org.moe4j.core.testing.Tolerance;
+import org.moe4j.core.vector.VectorBackend;
 
-/** The miniature checkpoints of moe-checkpoint on ND4J, in both precisions: every family read row by row into native memory. */
-class FixturesOnNd4jTest {
+/** The miniature checkpoints of moe-checkpoint on the fast backends, in both precisions: every family read row by row into their memory. */
+class FixturesOnBackendsTest {
     private static final Path FIXTURES = Path.of("..", "moe-checkpoint", "src", "test", "resources", "fixtures");
 
     @TempDir
@@ -38,8 +38,12 @@ class FixturesOnNd4jTest {
     static List<Arguments> cases() {
         try (Stream<Path> folders = Files.list(FIXTURES)) {
             return folders.sorted()
-                    .flatMap(path -> Stream.of(Precision.values())
-                            .map(precision -> Arguments.of(path.getFileName().toString(), precision)))
+                    .map(path -> path.getFileName().toString())
+                    .flatMap(name -> Stream.of(
+                            Arguments.of(name, VectorBackend.float32()),
+                            Arguments.of(name, VectorBackend.float64()),
+                            Arguments.of(name, Nd4jBackend.float32()),
+                            Arguments.of(name, Nd4jBackend.float64())))
                     .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -48,9 +52,8 @@ class FixturesOnNd4jTest {
 
     @ParameterizedTest
     @MethodSource("cases")
-    void aLayerAndItsBlockGiveWhatTheDefinitionGives(String name, Precision precision) throws IOException {
-        boolean single = precision == Precision.FLOAT32;
-        Backend backend = single ? Nd4jBackend.float32() : Nd4jBackend.float64();
+    void aLayerAndItsBlockGiveWhatTheDefinitionGives(String name, Backend backend) throws IOException {
+        boolean single = backend.unitRoundoff() == 0x1p-24;
         Path fixture = FIXTURES.resolve(name);
         JsonNode facts =
                 new ObjectMapper().readTree(fixture.resolve("case.json").toFile());
