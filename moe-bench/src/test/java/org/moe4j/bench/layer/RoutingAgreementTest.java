@@ -129,14 +129,14 @@ class RoutingAgreementTest {
     @Test
     @Tag("soak")
     void aMillionRows() {
-        compare(250, false);
+        compare(500, false);
         keep("random routers, soak");
     }
 
     @Test
     @Tag("soak")
     void aMillionRowsOfNearTwins() {
-        compare(250, true);
+        compare(500, true);
         keep("routers of near twins, soak");
     }
 }
