@@ -17,12 +17,20 @@ import org.moe4j.core.testing.definition.ExactActivations;
 import org.moe4j.core.vector.VectorBackend;
 
 /**
- * Activations and their slopes over the bit patterns of all floats: numbers of every size, subnormal ones, both zeros, both infinities
- * and NaN. In single precision against the definition in double, in double against one with twice the digits.
+ * Activations and their slopes over the bit patterns of all floats, in even steps: numbers of every size and sign, subnormal ones and NaN
+ * among them. In single precision against the definition in double, in double against one with twice the digits. What steps do not
+ * meet, zeros of both signs, infinities and the smallest and largest numbers, has {@link ActivationLimitsTest}.
  */
 final class ActivationAccuracyTest {
     private static final int BLOCK = 1 << 12;
     private static final long PATTERNS = 1L << 32;
+
+    /**
+     * What a value may be off, in units in the last place: it is computed in double and rounded once, which is half a unit. σ is known to
+     * 6·10⁻¹⁰ relative for |t| = 110, and to |t|⁷ of that for less, by the first term that its polynomial leaves out. A normal result has |t|
+     * below 93, so 1.9·10⁻¹⁰, and at most 2²⁴ units: 0.0032 of a unit. A subnormal one has at most 2²³: 0.0051.
+     */
+    static final double VALUE = 0.51;
 
     /** What a slope may be off beside its last place: σ is known to 6·10⁻¹⁰, and slopes have zeros. */
     private static final double SLOPE_ALONE = 0x1p-30;
@@ -54,7 +62,8 @@ final class ActivationAccuracyTest {
         return activation.gated() ? Projections.of(x, ones) : Projections.of(x);
     }
 
-    private static double[] values(Backend backend, Activation activation, double[] x) {
+    /** Of an activation, with up 1 where there is a gate. */
+    static double[] values(Backend backend, Activation activation, double[] x) {
         try (Matrix at = backend.matrix(1, x.length, x);
                 Matrix ones = ones(backend, x.length);
                 Matrix y = backend.activate(activation, projections(activation, at, ones))) {
@@ -62,7 +71,8 @@ final class ActivationAccuracyTest {
         }
     }
 
-    private static double[] slopes(Backend backend, Activation activation, double[] x) {
+    /** By the gate where there is one, and else by up. */
+    static double[] slopes(Backend backend, Activation activation, double[] x) {
         try (Matrix at = backend.matrix(1, x.length, x);
                 Matrix ones = ones(backend, x.length)) {
             Projections d = backend.activateBackward(activation, projections(activation, at, ones), ones);
@@ -84,23 +94,11 @@ final class ActivationAccuracyTest {
         return backend.matrix(1, count, ones);
     }
 
-    private static boolean rectified(Activation activation) {
-        return activation instanceof Activation.Relu || activation instanceof Activation.ReluSquared;
-    }
-
-    /** The definition in double; limits are those of the function. */
     private static double value(Activation activation, double x) {
-        if (x == Double.NEGATIVE_INFINITY) {
-            return rectified(activation) ? 0 : -0.0;
-        }
         return activation.gated() ? PlainActivations.value(activation, x, 1) : PlainActivations.value(activation, 0, x);
     }
 
     private static double slope(Activation activation, double x) {
-        if (Double.isInfinite(x)) {
-            boolean cut = activation instanceof Activation.ClampedSwiGlu;
-            return x < 0 || cut ? 0 : activation instanceof Activation.ReluSquared ? x : 1;
-        }
         return activation.gated()
                 ? PlainActivations.gateSlope(activation, x, 1)
                 : PlainActivations.upSlope(activation, 0, x);
@@ -136,7 +134,7 @@ final class ActivationAccuracyTest {
                 String.format(
                         Locale.ROOT,
                         "worst %.3f ulp, slopes %.3f (ulp + 2^-30); %,d of all float patterns, %d activations, 2 backends",
-                        values.atMost(2),
+                        values.atMost(VALUE),
                         slopes.atMost(1),
                         patterns,
                         PlainActivations.ALL.size()));
@@ -151,14 +149,20 @@ final class ActivationAccuracyTest {
                 worst.see(kind, Double.isNaN(actual[i]) || relu ? 0 : Double.NaN, x[i]);
             } else if (Float.isInfinite(rounded)) {
                 worst.see(kind, actual[i] == rounded ? 0 : Double.NaN, x[i]);
+            } else if (actual[i] == 0 && rounded == 0 && alone == 0) { // values, not slopes, keep the sign of a zero
+                worst.see(kind, sameSign(actual[i], rounded) ? 0 : Double.NaN, x[i]);
             } else {
                 worst.see(kind, Math.abs(actual[i] - expected[i]) / (Math.ulp(rounded) + alone), x[i]);
             }
         }
     }
 
+    private static boolean sameSign(double zero, double other) {
+        return Math.copySign(1, zero) == Math.copySign(1, other);
+    }
+
     @Test
-    void singlePrecisionIsWithinTwoUnitsInTheLastPlace() {
+    void singlePrecisionIsRoundedOnce() {
         singles(32_771);
     }
 

@@ -199,6 +199,52 @@ abstract class ElementContract extends KernelContract {
         assertThat(d.up().toArray()).containsExactly(2e4, -0.0, Double.POSITIVE_INFINITY, -0.0, Double.NaN, 0);
     }
 
+    /** With limit 7 a gate of +∞ is 7, an up of ±∞ is ±7. */
+    @Test
+    void clampedSwiGluHasTheRightLimits() {
+        double inf = Double.POSITIVE_INFINITY;
+        Activation clamped = new Activation.ClampedSwiGlu(1.702, 7, 1);
+        Matrix gate = backend().matrix(1, 6, new double[] {-inf, -inf, inf, inf, 0, 0});
+        Matrix up = backend().matrix(1, 6, new double[] {2, -inf, inf, -inf, inf, -inf});
+        Matrix ones = backend().matrix(1, 6, new double[] {1, 1, 1, 1, 1, 1});
+        double atLimit = 7 / (1 + StrictMath.exp(-1.702 * 7));
+        double[] y = backend().activate(clamped, Projections.of(gate, up)).toArray();
+        assertThat(Arrays.copyOf(y, 2)).containsExactly(-0.0, 0); // −0 · 3 and −0 · −6
+        assertNear("both at their limits", y[2], 8 * atLimit, 8 * atLimit);
+        assertNear("gate and −up at their limits", y[3], -6 * atLimit, 6 * atLimit);
+        assertThat(Arrays.copyOfRange(y, 4, 6)).containsExactly(0, -0.0);
+        Projections d = backend().activateBackward(clamped, Projections.of(gate, up), ones);
+        double[] slopes = d.gateOrThrow().toArray();
+        Arrays.setAll(slopes, i -> slopes[i] + 0.0); // a slope that vanishes has either sign
+        assertThat(slopes).containsExactly(0, 0, 0, 0, 4, -3);
+        double[] byUp = d.up().toArray();
+        Arrays.setAll(byUp, i -> byUp[i] + 0.0);
+        assertThat(byUp).containsExactly(0, 0, 0, 0, 0, 0);
+        Matrix two = backend().matrix(1, 6, new double[] {2, 2, 2, 2, 2, 2});
+        double[] within = backend()
+                .activateBackward(clamped, Projections.of(gate, two), ones)
+                .up()
+                .toArray();
+        assertThat(within[0] + 0.0).isZero();
+        assertNear("slope by up, gate at its limit", within[2], atLimit, atLimit);
+    }
+
+    /** Without a limit it is as SwiGLU, with up + 1. */
+    @Test
+    void clampedSwiGluWithoutALimitHasTheRightLimits() {
+        double inf = Double.POSITIVE_INFINITY;
+        Activation open = new Activation.ClampedSwiGlu(1.702, inf, 1);
+        Matrix gate = backend().matrix(1, 4, new double[] {inf, -inf, 1e4, -1e4});
+        Matrix up = backend().matrix(1, 4, new double[] {2, 2, inf, 2});
+        Matrix ones = backend().matrix(1, 4, new double[] {1, 1, 1, 1});
+        assertThat(backend().activate(open, Projections.of(gate, up)).toArray()).containsExactly(inf, -0.0, inf, -0.0);
+        Projections d = backend().activateBackward(open, Projections.of(gate, up), ones);
+        double[] slopes = d.gateOrThrow().toArray();
+        Arrays.setAll(slopes, i -> slopes[i] + 0.0);
+        assertThat(slopes).containsExactly(3, 0, inf, 0);
+        assertThat(d.up().toArray()).containsExactly(inf, -0.0, 1e4, -0.0);
+    }
+
     @Test
     void plainActivationsHaveTheRightLimits() {
         double inf = Double.POSITIVE_INFINITY;
