@@ -4,15 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import javax.tools.ToolProvider;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.moe4j.core.backend.PrintedLog;
 import org.moe4j.core.host.Machine;
 import org.moe4j.core.host.Workers;
 import org.moe4j.core.testing.ChildJvm;
@@ -103,6 +108,79 @@ class BlasCheckTest {
                 .contains(core.isEmpty() ? ", core " : ", core " + core + ",")
                 .endsWith(": right");
         Promise.measured(25, "kernels " + (core.isEmpty() ? "chosen by OpenBLAS" : core), line);
+    }
+
+    /** What takes the place of OpenBLAS in one precision: right but in the first element of long sums. */
+    private static final String WRONG =
+            """
+            package org.moe4j.core.nd4j;
+
+            final class NAMEBlas implements Blas {
+                private final Elements elements = new NAMEElements();
+
+                @Override
+                public void gemm(int m, int n, int k, Operand a, Operand b, boolean add, Operand c) {
+                    new JavaBlas(elements).gemm(m, n, k, a, b, add, c);
+                    if (k > 256) {
+                        elements.write(c.buffer().block(), c.at(), new double[] {1e9}, 0, 1);
+                    }
+                }
+
+                @Override
+                public boolean hasSmallKernels() {
+                    return false;
+                }
+            }
+            """;
+
+    /**
+     * A JVM in which OpenBLAS is wrong, in both precisions. That in double is not even checked, as the other one is wrong already; its products
+     * are right because it is not used.
+     */
+    @Test
+    void aWrongLibraryIsNotUsedAndOneWarningSaysSo(@TempDir Path folder) throws IOException, InterruptedException {
+        List<String> command = new ArrayList<>(
+                List.of("-proc:none", "-cp", System.getProperty("java.class.path"), "-d", folder.toString()));
+        for (String name : List.of("Float", "Double")) {
+            Path source = folder.resolve(name + "Blas.java");
+            Files.writeString(source, WRONG.replace("NAME", name));
+            command.add(source.toString());
+        }
+        assertThat(ToolProvider.getSystemJavaCompiler().run(null, null, null, command.toArray(String[]::new)))
+                .isZero();
+        List<String> printed = ChildJvm.runWith(
+                        folder,
+                        Duration.ofMinutes(2),
+                        List.of("-Dslf4j.provider=" + PrintedLog.class.getName()),
+                        WrongBlasProgram.class)
+                .lines()
+                .toList();
+        String wrong = "float32, Case[";
+        assertThat(printed)
+                .filteredOn(line -> line.startsWith("WARN "))
+                .singleElement()
+                .asString()
+                .startsWith(
+                        "WARN org.moe4j.core.nd4j.CheckedBlas: Nd4jBackend multiplies by Java loops, many times slower: OpenBLAS is wrong here ("
+                                + wrong);
+        assertThat(printed)
+                .filteredOn(line -> line.startsWith("INFO org.moe4j."))
+                .singleElement()
+                .asString()
+                .contains("backend: nd4j (products by Java loops, as those are wrong of OpenBLAS 0.");
+        assertThat(printed).contains("products right");
+        assertThat(printed)
+                .filteredOn(line -> line.startsWith("details "))
+                .singleElement()
+                .asString()
+                .startsWith("details products by Java loops, as those are wrong of OpenBLAS 0.");
+        assertThat(printed)
+                .filteredOn(line -> line.startsWith("report "))
+                .singleElement()
+                .asString()
+                .startsWith("report OpenBLAS 0.")
+                .contains(", not used, as it is wrong: " + wrong);
+        Promise.measured(25, "a wrong library", "not used, in both precisions; one warning");
     }
 
     @Test

@@ -2,6 +2,7 @@ package org.moe4j.core.testing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -137,6 +138,25 @@ public final class ChildJvm {
         return run(limit, List.of("sh", "-c", limited, java().toString()), options, Map.of(), main, arguments);
     }
 
+    /**
+     * Runs it to its end with some classes in place of those of the same names.
+     *
+     * @param instead a folder of classes that are found before all others
+     * @param limit after which it is killed, and the test fails
+     * @param options of the JVM
+     * @param main the program
+     * @param arguments of the program
+     * @return what it printed on both streams
+     * @throws IOException when it cannot be started
+     * @throws InterruptedException when the test is interrupted
+     */
+    public static String runWith(
+            Path instead, Duration limit, List<String> options, Class<?> main, String... arguments)
+            throws IOException, InterruptedException {
+        String classPath = instead + File.pathSeparator + System.getProperty("java.class.path");
+        return run(limit, List.of(java().toString()), options, Map.of(), classPath, main, arguments);
+    }
+
     private static String run(
             Duration limit,
             List<String> starter,
@@ -145,9 +165,22 @@ public final class ChildJvm {
             Class<?> main,
             String... arguments)
             throws IOException, InterruptedException {
+        String classPath = System.getProperty("java.class.path");
+        return run(limit, starter, options, environment, classPath, main, arguments);
+    }
+
+    private static String run(
+            Duration limit,
+            List<String> starter,
+            List<String> options,
+            Map<String, String> environment,
+            String classPath,
+            Class<?> main,
+            String... arguments)
+            throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(starter);
         command.addAll(options);
-        command.addAll(List.of("-cp", System.getProperty("java.class.path"), main.getName()));
+        command.addAll(List.of("-cp", classPath, main.getName()));
         command.addAll(Arrays.asList(arguments));
         Path output = Files.createTempFile("child", ".txt"); // a pipe would have to be read, which has no limit in time
         ProcessBuilder builder =
