@@ -16,8 +16,15 @@ public final class ExactActivations {
     private static final double U = 0x1p-53;
 
     /**
-     * Relative error in u that Φ of the library may have: those of its polynomial, {@code Σ(2i + 2)|c||t|^i} of its sum, at most 6.2, and of t
-     * in it, at most 1.6; 2 of the power and 4 of the products, the sum and the quotient around them. 12.5 where a is 0 or infinite.
+     * Relative error in u that Φ of the library may have.
+     *
+     * <p>Φ(−a): {@code Σ(2i + 2)|c||t|^i} of the polynomial's sum and what three roundings of t make of it, together 6.45 at a = 0 and less up
+     * to where Φ is 0; 2 of the power; 3 of the product with the sum, of 1 + a and of the quotient. Two more where a² ≥ 2: of
+     * {@code 1 − roundedAway/2} and of its product with the power. Where a² &lt; 2 this factor is rounded to 1, the product is exact, and the
+     * factor is off by a²/2 at most, and not by more than ½. So 11.45 at a = 0, at most 9.7 from √2 to 5, and 11.35 at a = 44.7, the last one.
+     *
+     * <p>Φ(a) is {@code 1 − tail}: the same times tail/(1 − tail), and a rounding of 1/(2(1 − tail)). 12.45 for a → 0, and less for all others.
+     * All roundings at once would be 14.45 there, but those two beside the power do not occur below √2.
      */
     public static final double CDF = 13;
 
