@@ -15,6 +15,7 @@ final class Exponential {
             0x1.62e42feep-1 / (1 << BITS); // 31 bits: products with whole numbers are exact
     private static final double STEP_LOW = 0x1.a39ef35793c76p-33 / (1 << BITS);
     private static final double ROUND = 0x1.8p52; // adding it rounds to a whole number, found in the lowest bits
+    private static final double COARSE = 0x1.8p22; // its last place is 2^−30
     private static final int RANGE_BITS =
             21; // 2^20 steps each way are |x| < 354.8: 2^q and the result are normal numbers
     private static final long LOWEST_STEP = Double.doubleToRawLongBits(ROUND) - (1L << (RANGE_BITS - 1));
@@ -53,7 +54,7 @@ final class Exponential {
      * needs no table is a loop of its own, of which the JVM's compiler makes vector instructions.
      *
      * @param factor 1 or −1
-     * @return the sum, in the order of the numbers
+     * @return the sum, of powers up to 1 as near as one rounding; infinite or NaN where one of them is infinite
      */
     static double all(double[] x, int from, double factor, double shift, double[] into) {
         System.arraycopy(x, from, into, 0, into.length); // a loop that reads from an offset gets no vector instructions
@@ -63,7 +64,8 @@ final class Exponential {
             double r = (y - whole * STEP_HIGH) - whole * STEP_LOW;
             into[e] = r + r * r * (0.5 + r * (1.0 / 6));
         }
-        double sum = 0;
+        double high = 0;
+        double low = 0;
         long beyond = 0;
         for (int e = 0; e < into.length; e++) {
             double shifted = (x[from + e] * factor - shift) * STEPS_PER_UNIT + ROUND;
@@ -71,17 +73,37 @@ final class Exponential {
             beyond |= step - LOWEST_STEP;
             double power = power(step);
             into[e] = power + power * into[e];
-            sum += into[e];
+            double coarse = coarse(into[e]);
+            high += coarse;
+            low += into[e] - coarse;
         }
-        return beyond >>> RANGE_BITS == 0 ? sum : oneByOne(x, from, factor, shift, into);
+        return beyond >>> RANGE_BITS == 0 ? high + low : oneByOne(x, from, factor, shift, into);
     }
 
     private static double oneByOne(double[] x, int from, double factor, double shift, double[] into) {
-        double sum = 0;
         for (int e = 0; e < into.length; e++) {
             into[e] = of(x[from + e] * factor - shift);
-            sum += into[e];
         }
-        return sum;
+        return sum(into, 0, into.length);
+    }
+
+    /**
+     * The sum of powers from a position on, as near as one rounding where none is above 1: of many small ones beside a large one none is
+     * lost. The coarse parts add up exactly; what is left of each is below 2^−31, and so are the roundings of its sum beside the other.
+     */
+    static double sum(double[] powers, int from, int count) {
+        double high = 0;
+        double low = 0;
+        for (int at = from; at < from + count; at++) {
+            double coarse = coarse(powers[at]);
+            high += coarse;
+            low += powers[at] - coarse;
+        }
+        return high + low;
+    }
+
+    /** A multiple of 2^−30 near a number. */
+    private static double coarse(double power) {
+        return (power + COARSE) - COARSE;
     }
 }

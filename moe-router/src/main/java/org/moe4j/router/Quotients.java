@@ -97,11 +97,10 @@ final class Quotients {
         for (double logit : logits) {
             max = Math.max(max, logit);
         }
-        double sum = 0;
         for (int j = 0; j < logits.length; j++) {
             into[from + j] = Exponential.of(logits[j] - max);
-            sum += into[from + j];
         }
+        double sum = Exponential.sum(into, from, logits.length);
         for (int j = 0; j < logits.length; j++) {
             into[from + j] /= sum;
         }

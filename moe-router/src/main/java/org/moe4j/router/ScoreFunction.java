@@ -54,7 +54,7 @@ public sealed interface ScoreFunction {
     }
 
     /**
-     * {@code s_e = e^(l_e − m) / Σ_i e^(l_i − m)} with m the largest logit; the sum runs in the order of the experts.
+     * {@code s_e = e^(l_e − m) / Σ_i e^(l_i − m)} with m the largest logit; of many small powers beside a large one the sum loses none.
      *
      * <p>Derivative: {@code dl = s ⊙ (ds − ⟨s, ds⟩)}.
      */
@@ -121,7 +121,7 @@ public sealed interface ScoreFunction {
             for (int e = 0; e < into.length; e++) {
                 into[e] = 1 / (1 + into[e]) + epsilon;
             }
-            for (int e = 0; sum > 1e300 && e < into.length; e++) {
+            for (int e = 0; !(sum <= 1e300) && e < into.length; e++) { // NaN where a power is infinite
                 into[e] = of(logits[from + e]);
             }
         }

@@ -2,11 +2,13 @@ package org.moe4j.router;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.Arrays;
 import java.util.SplittableRandom;
 import java.util.stream.DoubleStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.moe4j.core.testing.definition.DoubleDouble;
 
 class ExponentialTest {
     private static double worst(DoubleStream points) {
@@ -57,13 +59,41 @@ class ExponentialTest {
                 double shift = factor > 0 && range < 1e300 ? range : 0;
                 double[] into = new double[size];
                 double sum = Exponential.all(x, 3, factor, shift, into);
-                double expected = 0;
                 for (int e = 0; e < size; e++) {
                     assertThat(into[e]).isEqualTo(Exponential.of(factor * x[3 + e] - shift));
-                    expected += into[e];
                 }
-                assertThat(sum).isEqualTo(expected);
+                assertThat(Double.doubleToLongBits(sum))
+                        .isEqualTo(Double.doubleToLongBits(Exponential.sum(into, 0, size)));
             }
         }
+    }
+
+    /** Powers up to 1, of any spread, and small ones beside a 1 of which a sum in turn loses all. */
+    @Test
+    void aSumIsOffByOneRounding() {
+        SplittableRandom random = new SplittableRandom(8);
+        for (int size : new int[] {1, 2, 7, 64, 512, 4096}) {
+            for (double spread : new double[] {0, 1, 10, 37, 100, 700}) {
+                double[] powers = random.doubles(size, -1, 0)
+                        .map(y -> StrictMath.exp(spread * y))
+                        .toArray();
+                powers[0] = 1;
+                assertSum(powers);
+                Arrays.fill(powers, 1, size, StrictMath.exp(-spread));
+                assertSum(powers);
+            }
+        }
+    }
+
+    private static void assertSum(double[] powers) {
+        DoubleDouble exact = Arrays.stream(powers).mapToObj(DoubleDouble::of).reduce(DoubleDouble.of(0), DoubleDouble::plus);
+        double error = Math.abs((Exponential.sum(powers, 0, powers.length) - exact.high()) - exact.low());
+        assertThat(error).isLessThanOrEqualTo(0.51 * Math.ulp(exact.high()));
+    }
+
+    @Test
+    void aSumWithAnInfinitePowerIsNotBelowALimit() {
+        double[] powers = {1, Double.POSITIVE_INFINITY, 2};
+        assertThat(Exponential.sum(powers, 0, 3) <= 1e300).isFalse();
     }
 }
