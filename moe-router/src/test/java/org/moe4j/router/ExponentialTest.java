@@ -86,7 +86,8 @@ class ExponentialTest {
     }
 
     private static void assertSum(double[] powers) {
-        DoubleDouble exact = Arrays.stream(powers).mapToObj(DoubleDouble::of).reduce(DoubleDouble.of(0), DoubleDouble::plus);
+        DoubleDouble exact =
+                Arrays.stream(powers).mapToObj(DoubleDouble::of).reduce(DoubleDouble.of(0), DoubleDouble::plus);
         double error = Math.abs((Exponential.sum(powers, 0, powers.length) - exact.high()) - exact.low());
         assertThat(error).isLessThanOrEqualTo(0.51 * Math.ulp(exact.high()));
     }

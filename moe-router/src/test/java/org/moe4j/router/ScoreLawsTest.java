@@ -158,8 +158,7 @@ final class ScoreLawsTest {
             double[] logits = new double[n];
             Arrays.fill(logits, 1, n, -37);
             DoubleDouble power = DoubleDouble.of(-37).exp();
-            DoubleDouble exact =
-                    DoubleDouble.ONE.dividedBy(DoubleDouble.ONE.plus(power.times(DoubleDouble.of(n - 1))));
+            DoubleDouble exact = DoubleDouble.ONE.dividedBy(DoubleDouble.ONE.plus(power.times(DoubleDouble.of(n - 1))));
             double error = Math.abs((SOFTMAX.scores(logits)[0] - exact.high()) - exact.low());
             assertThat(error / Math.ulp(exact.high())).as("%d logits", n).isLessThanOrEqualTo(1);
         }

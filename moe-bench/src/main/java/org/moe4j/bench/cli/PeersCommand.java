@@ -114,11 +114,11 @@ final class PeersCommand implements Callable<Integer> {
     }
 
     private PeersRun run(LayerSize layer) {
-        List<OwnBackend> own =
-                backends.stream().map(this::backend).distinct().toList();
+        List<OwnBackend> own = backends.stream().map(this::backend).distinct().toList();
         try {
             Pass pass = gradients ? Pass.FORWARD_AND_BACKWARD : Pass.FORWARD;
-            return new PeersRun(layer, pass, own, tokens.stream().sorted().distinct().toList(), threads);
+            return new PeersRun(
+                    layer, pass, own, tokens.stream().sorted().distinct().toList(), threads);
         } catch (IllegalArgumentException e) {
             throw new ParameterException(spec.commandLine(), "--" + e.getMessage(), e);
         }

@@ -117,14 +117,15 @@ final class CloseProbe {
         });
         uses.put("pass backward", () -> {
             try (Gradients own = pass.backward(gradient)) {
-                return 31 * hash(own.input().share()) + hash(own.parameters().get("router.weight").share());
+                return 31 * hash(own.input().share())
+                        + hash(own.parameters().get("router.weight").share());
             }
         });
         uses.put("pass routed output", () -> hash(pass.routedOutput().toArray()));
-        uses.put("gradients", () -> hash(gradients.parameters().get("router.weight").toArray()));
         uses.put(
-                "bank apply",
-                () -> hash(bank.apply(tokens, rows, RowGroups.single(rows.length))));
+                "gradients",
+                () -> hash(gradients.parameters().get("router.weight").toArray()));
+        uses.put("bank apply", () -> hash(bank.apply(tokens, rows, RowGroups.single(rows.length))));
         uses.put("bank pass output", () -> hash(bankPass.output().toArray()));
         uses.put("parameters", () -> hash(parameters.get("router.weight").toArray()));
         uses.put("parameters again", () -> {
@@ -176,13 +177,11 @@ final class CloseProbe {
         String name = file.tensors().keySet().iterator().next();
         StoredTensor mapped = file.tensor(name);
         closables.putAll(Map.of("checkpoint", checkpoint, "file", file, "store", store));
-        uses.put(
-                "checkpoint expert",
-                () -> {
-                    try (Parameters own = checkpoint.expert(0, 0, VectorBackend.float32())) {
-                        return hash(own.get("up").toArray());
-                    }
-                });
+        uses.put("checkpoint expert", () -> {
+            try (Parameters own = checkpoint.expert(0, 0, VectorBackend.float32())) {
+                return hash(own.get("up").toArray());
+            }
+        });
         uses.put("file tensor", () -> bytes(file.tensor(name)));
         uses.put("store tensor", () -> bytes(store.tensor(name)));
         uses.put("mapped tensor", () -> bytes(mapped));

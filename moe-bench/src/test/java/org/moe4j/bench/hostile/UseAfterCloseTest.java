@@ -49,6 +49,10 @@ class UseAfterCloseTest {
                 .doesNotContain("FAILURE", "wrong=", "failed=")
                 .contains("meanwhile right=", "refused=");
         String outcomes = printed.substring(printed.indexOf('{')).strip();
-        Promise.measured(21, what, "0 crashes, 0 uses with other numbers and 0 other outcomes in %d orders: %s".formatted(orders, outcomes));
+        Promise.measured(
+                21,
+                what,
+                "0 crashes, 0 uses with other numbers and 0 other outcomes in %d orders: %s"
+                        .formatted(orders, outcomes));
     }
 }

@@ -84,8 +84,10 @@ class BatchInvarianceTest {
 
     private static void check(int rows, List<VectorBackend> backends, int seeds) {
         long elements = 0;
-        int[] batches =
-                Arrays.stream(BATCHES).map(batch -> Math.min(batch, rows)).distinct().toArray();
+        int[] batches = Arrays.stream(BATCHES)
+                .map(batch -> Math.min(batch, rows))
+                .distinct()
+                .toArray();
         int largest = batches[batches.length - 1];
         List<String> differences = new ArrayList<>();
         for (long seed = 2; seed < 2 + seeds; seed++) {

@@ -62,8 +62,8 @@ class MergeRoundingTest {
         Promise.measured(
                 7,
                 "merges with shared experts: " + experts,
-                "0 of " + elements + " elements off the formula rounded once for each; " + layers + " layers on each of "
-                        + singles().size() + " backends");
+                "0 of " + elements + " elements off the formula rounded once for each; " + layers
+                        + " layers on each of " + singles().size() + " backends");
     }
 
     private static long merged(LayerCase c, Backend backend) {
@@ -71,7 +71,10 @@ class MergeRoundingTest {
                 Matrix tokens = c.tokens().on(backend);
                 MoePass pass = layer.forward(tokens, LibraryLayer.context(c))) {
             return requireMerged(
-                    pass, TokenwiseMerge.routedFactor(c), TokenwiseMerge.sharedCoefficients(c, 0), c + " on " + backend);
+                    pass,
+                    TokenwiseMerge.routedFactor(c),
+                    TokenwiseMerge.sharedCoefficients(c, 0),
+                    c + " on " + backend);
         }
     }
 

@@ -65,8 +65,7 @@ class WideLayerTest {
     private static MoeLayer layer(WideLayer defined, Backend backend) {
         List<SwiGluWeights> experts = new ArrayList<>();
         for (WideLayer.Expert expert : defined.experts()) {
-            experts.add(new SwiGluWeights(
-                    expert.gate.on(backend), expert.up.on(backend), expert.down.on(backend)));
+            experts.add(new SwiGluWeights(expert.gate.on(backend), expert.up.on(backend), expert.down.on(backend)));
         }
         try (Matrix router = defined.router().on(backend)) {
             RouterConfig all = RouterConfig.topK(WideLayer.EXPERTS, WideLayer.EXPERTS);
@@ -92,15 +91,17 @@ class WideLayerTest {
             worst = Math.max(worst, relative(router, WideLayer.EXPERTS, i -> defined.dRouter()[i]));
             for (int e = 0; e < WideLayer.EXPERTS; e++) {
                 for (String which : List.of("gate", "up", "down")) {
-                    double[] actual = gradients.parameters()
+                    double[] actual = gradients
+                            .parameters()
                             .get("experts." + e + "." + which)
                             .toArray();
                     int index = e;
                     worst = Math.max(
                             worst,
-                            relative(actual, which.equals("down") ? hidden : width, i -> defined.experts()
-                                    .get(index)
-                                    .gradientRow(index, which, i)));
+                            relative(
+                                    actual,
+                                    which.equals("down") ? hidden : width,
+                                    i -> defined.experts().get(index).gradientRow(index, which, i)));
                 }
             }
             return new Errors(forward / unit, worst / unit);
@@ -126,7 +127,8 @@ class WideLayerTest {
     void aLayerAsWideAsMixtralsIsWithinItsBound(String backend) throws IOException, InterruptedException {
         List<String> options = List.of("-Xmx8g", "--add-modules", "jdk.incubator.vector");
         String printed = ChildJvm.run(Duration.ofMinutes(15), options, WideLayerTest.class, backend);
-        Matcher errors = Pattern.compile("output ([\\d.]+), gradients ([\\d.]+) times .*").matcher(printed);
+        Matcher errors = Pattern.compile("output ([\\d.]+), gradients ([\\d.]+) times .*")
+                .matcher(printed);
         assertThat(errors.find()).as(printed).isTrue();
         assertThat(Double.parseDouble(errors.group(1))).as(printed).isPositive().isLessThanOrEqualTo(FORWARD);
         assertThat(Double.parseDouble(errors.group(2))).as(printed).isPositive().isLessThanOrEqualTo(BACKWARD);

@@ -126,7 +126,8 @@ class IntegersTest {
         Promise.measured(
                 18,
                 "integers",
-                "0 of %d elements of each of %d types changed in a file and its copy".formatted(ELEMENTS, TYPES.size()));
+                "0 of %d elements of each of %d types changed in a file and its copy"
+                        .formatted(ELEMENTS, TYPES.size()));
     }
 
     @Test

@@ -65,7 +65,9 @@ final class BackendsTest {
                 .endsWith("; slow, but without needs: Backends.named(\"reference\", precision)");
         assertThat(lines.get(2)).startsWith("nd4j: nd4j: natives: expected");
         String second = lines.get(2).substring("nd4j: ".length());
-        assertThat(lines.get(0)).as("the first failure is said again").contains(second.substring(0, second.indexOf("; ")));
+        assertThat(lines.get(0))
+                .as("the first failure is said again")
+                .contains(second.substring(0, second.indexOf("; ")));
         assertThat(lines.get(3)).isEqualTo("reference: ReferenceBackend");
     }
 

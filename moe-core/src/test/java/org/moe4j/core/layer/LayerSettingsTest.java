@@ -15,8 +15,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
-import org.moe4j.core.dispatch.Capacity.Limited;
 import org.moe4j.core.dispatch.Capacity;
+import org.moe4j.core.dispatch.Capacity.Limited;
 import org.moe4j.core.dispatch.UnservedTokens;
 import org.moe4j.core.dispatch.WeightPlace;
 import org.moe4j.core.expert.ExpertShape;
@@ -34,11 +34,7 @@ import org.moe4j.core.vector.VectorBackend;
 class LayerSettingsTest {
     private static final Backend REFERENCE = ReferenceBackend.instance();
     private static final List<Backend> BACKENDS = List.of(
-            REFERENCE,
-            VectorBackend.float64(),
-            VectorBackend.float32(),
-            Nd4jBackend.float64(),
-            Nd4jBackend.float32());
+            REFERENCE, VectorBackend.float64(), VectorBackend.float32(), Nd4jBackend.float64(), Nd4jBackend.float32());
     private static final int TOKENS = 5;
 
     static LongStream seeds() {

@@ -111,8 +111,7 @@ class BlasCheckTest {
     }
 
     /** What takes the place of OpenBLAS in one precision: right but in the first element of long sums. */
-    private static final String WRONG =
-            """
+    private static final String WRONG = """
             package org.moe4j.core.nd4j;
 
             final class NAMEBlas implements Blas {

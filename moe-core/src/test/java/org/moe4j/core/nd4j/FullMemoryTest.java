@@ -21,8 +21,8 @@ class FullMemoryTest {
 
     private static void heap(String backend, int tries) throws IOException, InterruptedException {
         List<String> options = List.of("-Xmx24m", "-XX:+UseSerialGC", "--add-modules", "jdk.incubator.vector");
-        String printed =
-                ChildJvm.run(Duration.ofMinutes(20), options, FullMemoryProgram.class, backend, Integer.toString(tries));
+        String printed = ChildJvm.run(
+                Duration.ofMinutes(20), options, FullMemoryProgram.class, backend, Integer.toString(tries));
         Matcher line = Pattern.compile("(\\d+) of \\d+ calls failed, 0 wrong, lost 0 bytes")
                 .matcher(printed);
         assertThat(line.find()).as(printed).isTrue();

@@ -150,8 +150,7 @@ public final class ChildJvm {
      * @throws IOException when it cannot be started
      * @throws InterruptedException when the test is interrupted
      */
-    public static String runWith(
-            Path instead, Duration limit, List<String> options, Class<?> main, String... arguments)
+    public static String runWith(Path instead, Duration limit, List<String> options, Class<?> main, String... arguments)
             throws IOException, InterruptedException {
         String classPath = instead + File.pathSeparator + System.getProperty("java.class.path");
         return run(limit, List.of(java().toString()), options, Map.of(), classPath, main, arguments);
