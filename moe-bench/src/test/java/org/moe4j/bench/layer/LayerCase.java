@@ -128,9 +128,13 @@ record LayerCase(
 
     /** The same without losses. */
     LayerCase withoutLosses() {
-        Training without = new Training(training.noise(), List.of(), training.situation(), training.draws());
-        return new LayerCase(
-                name, sizes, router, routed, shared, merge, capacity, without, parameters, tokens, dOutput);
+        return withLosses(List.of());
+    }
+
+    /** The same with other losses. */
+    LayerCase withLosses(List<LossWords> losses) {
+        Training other = new Training(training.noise(), losses, training.situation(), training.draws());
+        return new LayerCase(name, sizes, router, routed, shared, merge, capacity, other, parameters, tokens, dOutput);
     }
 
     /** The same with another merge, and with another scale of its router. */
