@@ -4,8 +4,9 @@ import java.lang.reflect.Constructor;
 import java.lang.reflect.Executable;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
-import java.lang.reflect.Parameter;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.Optional;
 import java.util.Set;
 
@@ -82,17 +83,25 @@ final class Caller {
     }
 
     private static int[] fingerprints(Executable executable, Object[] places) {
-        Parameter[] parameters = executable.getParameters();
+        Set<Object> written = Collections.newSetFromMap(new IdentityHashMap<>()); // the same array may be given twice
+        for (int i = 0; i < places.length; i++) {
+            if (written(executable, i)) {
+                written.add(places[i]);
+            }
+        }
         int[] hashes = new int[places.length];
         for (int i = 0; i < places.length; i++) {
-            boolean written = i == 0
-                    ? executable.getName().equals("addInto") // gives up what it added
-                    : WRITTEN.contains(parameters[i - 1].getName());
-            if (!written) {
+            if (!written.contains(places[i])) {
                 hashes[i] = Fingerprint.of(places[i]);
             }
         }
         return hashes;
+    }
+
+    private static boolean written(Executable executable, int place) {
+        return place == 0
+                ? executable.getName().equals("addInto") // gives up what it added
+                : WRITTEN.contains(executable.getParameters()[place - 1].getName());
     }
 
     private void unchanged(Executable executable, Object[] places, int[] before) {

@@ -7,6 +7,7 @@ record NumberBytes(String name, ElementType type, Numbers numbers, double factor
         implements TensorContent.Source {
     @Override
     public void write(long from, int count, ByteBuffer into) {
+        TensorContent.Source.check(type, from, count, into);
         double[] values = new double[count];
         numbers.read(from, values, 0, count);
         for (int i = 0; i < count; i++) {

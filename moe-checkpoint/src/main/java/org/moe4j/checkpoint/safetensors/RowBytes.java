@@ -33,14 +33,18 @@ final class RowBytes implements TensorContent.Source {
 
     @Override
     public void write(long from, int count, ByteBuffer into) {
+        TensorContent.Source.check(type, from, count, into);
         int columns = floats.length + doubles.length;
+        if (count > 0 && (columns == 0 || (from + count - 1) / columns > Integer.MAX_VALUE)) {
+            throw Require.expected("from", "numbers of rows of " + columns, from + " and " + count + " more");
+        }
         for (long i = from; i < from + count; i++) {
             if (i / columns != row) {
                 row = i / columns;
                 if (type == ElementType.F32) {
-                    rows.read(Math.toIntExact(row), floats);
+                    rows.read((int) row, floats);
                 } else {
-                    rows.read(Math.toIntExact(row), doubles);
+                    rows.read((int) row, doubles);
                 }
             }
             put((int) (i % columns), into);

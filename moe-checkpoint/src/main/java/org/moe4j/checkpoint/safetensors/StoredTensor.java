@@ -7,6 +7,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.Objects;
+import org.moe4j.core.internal.Require;
 
 /** The numbers of one tensor in a mapped file, converted while they are read. It may be read by several threads at once. */
 public final class StoredTensor {
@@ -32,9 +33,13 @@ public final class StoredTensor {
      * @param info type, shape and place of the numbers
      * @param dataBegin byte of the file from which {@code info} counts
      * @return valid as long as the file is not changed
+     * @throws IllegalArgumentException for a {@code dataBegin} before the file, or so large that no file is as long
      * @throws IOException when the file cannot be mapped
      */
     public static StoredTensor map(Path file, FileChannel channel, TensorInfo info, long dataBegin) throws IOException {
+        if (dataBegin < 0 || dataBegin > Long.MAX_VALUE - info.end()) {
+            throw Require.expected("dataBegin", "a place in a file", dataBegin);
+        }
         long bytes = info.end() - info.begin();
         ByteBuffer[] segments = new ByteBuffer[Math.toIntExact((bytes + SEGMENT - 1) / SEGMENT)];
         for (int i = 0; i < segments.length; i++) {

@@ -22,8 +22,31 @@ public record TensorContent(String name, ElementType type, List<Long> shape, Sou
          * @param from index of the first, in row-major order
          * @param count how many
          * @param into little-endian, with room for just as many; filled
+         * @throws IllegalArgumentException for numbers that the tensor does not have, or too little room
          */
         void write(long from, int count, ByteBuffer into);
+
+        /**
+         * What a source checks before it writes.
+         *
+         * @param type of the numbers that it writes
+         * @param from index of the first
+         * @param count how many
+         * @param into where they go
+         * @throws IllegalArgumentException for a negative {@code from} or {@code count}, or too little room
+         */
+        static void check(ElementType type, long from, int count, ByteBuffer into) {
+            if (from < 0 || from > Long.MAX_VALUE - Integer.MAX_VALUE) {
+                throw Require.expected("from", "an index of a number", from);
+            }
+            Require.atLeast("count", count, 0);
+            if (into.remaining() < (long) count * type.bytes()) {
+                throw Require.expected(
+                        "into",
+                        "room for " + count + " numbers of " + type + ", " + (long) count * type.bytes() + " bytes",
+                        into.remaining());
+            }
+        }
     }
 
     /**

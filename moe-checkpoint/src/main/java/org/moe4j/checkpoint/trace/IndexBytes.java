@@ -30,6 +30,7 @@ record IndexBytes(String layer, RoutingSource source, ElementType type) implemen
 
     @Override
     public void write(long from, int count, ByteBuffer into) {
+        TensorContent.Source.check(type, from, count, into);
         int topK = source.topK();
         long token = from / topK;
         int skip = (int) (from % topK);

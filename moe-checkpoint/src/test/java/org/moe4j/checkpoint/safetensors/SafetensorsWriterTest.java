@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -129,5 +130,41 @@ class SafetensorsWriterTest {
         assertThatThrownBy(() -> TensorContent.of("a", ElementType.I8, 1, 1, ROWS))
                 .isInstanceOf(IllegalArgumentException.class)
                 .hasMessage("type: expected one of [F64, F32, F16, BF16] but was I8");
+    }
+
+    @Test
+    void sourcesRefuseWhatTheyDoNotHaveAndTooLittleRoom() {
+        TensorContent.Source rows =
+                TensorContent.of("a", ElementType.F64, 2, 3, ROWS).source();
+        ByteBuffer room = ByteBuffer.allocate(40);
+        assertThatThrownBy(() -> rows.write(0, 6, room))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("into: expected room for 6 numbers of F64, 48 bytes but was 40");
+        assertThatThrownBy(() -> rows.write(Long.MIN_VALUE, 1, room))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("from: expected an index of a number but was -");
+        assertThatThrownBy(() -> rows.write(1L << 62, 1, room))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageStartingWith("from: expected numbers of rows of 3 but was 4611686018427387904");
+        assertThat(room.position()).isZero();
+        TensorContent narrow = new TensorContent("a", ElementType.F16, List.of(6L), rows);
+        assertThatThrownBy(() -> SafetensorsWriter.write(folder.resolve("x"), List.of(narrow), Map.of()))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("into: expected room for 6 numbers of F64, 48 bytes but was 12");
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
+    void aPlaceThatNoFileHasIsNotMapped() throws IOException {
+        Path file = Files.write(folder.resolve("x"), new byte[16]);
+        TensorInfo info = new TensorInfo("a", ElementType.F32, List.of(2L), 0, 8);
+        try (FileChannel channel = FileChannel.open(file)) {
+            assertThatThrownBy(() -> StoredTensor.map(file, channel, info, -1))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessage("dataBegin: expected a place in a file but was -1");
+            assertThatThrownBy(() -> StoredTensor.map(file, channel, info, Long.MAX_VALUE - 7))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageStartingWith("dataBegin: expected a place in a file but was 9");
+        }
     }
 }

@@ -15,6 +15,9 @@ import org.moe4j.core.internal.Require;
  * <p>They stand as whole multiples of 2^-32, so that a draw can have exactly them.
  */
 public final class ExpertPopularity {
+    /** Each is computed anew some thousand times. */
+    private static final int MOST_OF_ALL_KINDS = 1 << 14;
+
     /** What stands for the probability 1. */
     static final long ONE = 1L << 32;
 
@@ -115,14 +118,20 @@ public final class ExpertPopularity {
      * @param topK K in 1..E
      * @param variation as of {@link #ofVariation}
      * @param distance total variation distance of the expected loads, from 0 on; the most there can be depends on all else
-     * @param kinds at least 2
+     * @param kinds at least 2, and at most 16,384 / E
      * @return one profile of each kind
-     * @throws IllegalArgumentException for a distance that cannot be, with the largest one
+     * @throws IllegalArgumentException for sizes out of these ranges, or a distance that cannot be, with the largest one
      */
     public static List<ExpertPopularity> ofDistance(
             int experts, int topK, double variation, double distance, int kinds) {
         requireSizes(experts, topK);
         Require.inRange("kinds", kinds, 2, experts, "experts");
+        if ((long) kinds * experts > MOST_OF_ALL_KINDS) {
+            throw Require.expected(
+                    "kinds",
+                    "at most " + MOST_OF_ALL_KINDS / experts + " (so many kinds of " + experts + " experts)",
+                    kinds);
+        }
         requireVariation(experts, topK, variation);
         return new KindsOfText(experts, topK, variation, kinds)
                 .ofDistance(distance).stream()

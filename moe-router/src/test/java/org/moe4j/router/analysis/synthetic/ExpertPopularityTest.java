@@ -141,6 +141,8 @@ class ExpertPopularityTest {
                         "variation: expected at most 2\\.\\d* \\(with this distance and so many kinds\\) but was 2.6");
         assertThatThrownBy(() -> ExpertPopularity.ofDistance(64, 8, 1, 0.1, 1))
                 .hasMessage("kinds: expected 2..64 (experts) but was 1");
+        assertThatThrownBy(() -> ExpertPopularity.ofDistance(1024, 8, 1, 0.1, 17))
+                .hasMessage("kinds: expected at most 16 (so many kinds of 1024 experts) but was 17");
         assertThatThrownBy(() -> ExpertPopularity.of(1, 0.5, 0.6))
                 .hasMessage("inclusion: expected a sum of 1 (topK) but was 1.1");
         assertThatThrownBy(() -> ExpertPopularity.of(1, -0.5, 1.5))
