@@ -140,17 +140,18 @@ final class KilledWriter {
      */
     public static void main(String[] arguments) {
         Path folder = Path.of(arguments[0]);
+        ProcessHandle test = ProcessHandle.current().parent().orElseThrow(); // which may be killed itself
         for (Kind kind : Kind.values()) {
-            Thread writer = new Thread(() -> write(kind, folder), kind.file());
+            Thread writer = new Thread(() -> write(kind, folder, test), kind.file());
             writer.setDaemon(false);
             writer.start();
         }
     }
 
-    private static void write(Kind kind, Path folder) {
+    private static void write(Kind kind, Path folder, ProcessHandle test) {
         try {
-            for (int i = 0; i >= 0; i++) {
-                kind.write(folder, i % 2 == 1);
+            for (int i = 0; test.isAlive(); i++) {
+                kind.write(folder, (i & 1) == 1);
                 if (i == 0) {
                     Files.writeString(folder.resolve("begun-" + kind.file()), "");
                 }

@@ -162,7 +162,11 @@ class ContractTwinsTest {
     void derivativesJustAboveTheLimitFail() {
         String formulas = "activationsAndTheirAdjointsFollowTheirFormulas";
         assertThat(failing(Fault.DERIVATIVE, 0.9 * 0x1p-24))
-                .containsOnly("plainActivationsHaveTheRightLimits", "swiGluHasTheRightLimits"); // exact ones
+                .containsOnly( // exact ones
+                        "plainActivationsHaveTheRightLimits",
+                        "swiGluHasTheRightLimits",
+                        "clampedSwiGluHasTheRightLimits",
+                        "clampedSwiGluWithoutALimitHasTheRightLimits");
         assertFound(formulas, Fault.DERIVATIVE, 13 * 0x1p-24);
         assertFound(formulas, Fault.DERIVATIVE, -13 * 0x1p-24);
     }
