@@ -1,6 +1,7 @@
 package org.moe4j.core.backend;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -121,7 +122,7 @@ final class ActivationLimitsTest {
         double[] values = ActivationAccuracyTest.values(backend, activation, x);
         for (int i = 0; i < x.length; i++) {
             assertThat(Math.copySign(1, values[i])).isEqualTo(Math.copySign(1, x[i]));
-            assertThat(Math.abs(values[i] - x[i])).isLessThanOrEqualTo(single(backend) ? 0 : smallest);
+            assertThat(values[i]).isCloseTo(x[i], within(single(backend) ? 0 : smallest));
         }
         assertThat(ActivationAccuracyTest.slopes(backend, activation, x)).containsExactly(1, 1);
     }
