@@ -101,7 +101,7 @@ final class PeersCommand implements Callable<Integer> {
         if (threads < 1) {
             throw new ParameterException(spec.commandLine(), "--threads: expected at least 1 but was " + threads);
         }
-        PeersRun run = run(layer);
+        PeersRun run = asked(layer);
         List<Peer> peers = peers();
         OutputFolder folder = OutputFolder.open(out == null ? StudyOutput.defaultFolder() : out);
         PeersResult result = run(run, peers);
@@ -113,7 +113,7 @@ final class PeersCommand implements Callable<Integer> {
         return 0;
     }
 
-    private PeersRun run(LayerSize layer) {
+    private PeersRun asked(LayerSize layer) {
         List<OwnBackend> own = backends.stream().map(this::backend).distinct().toList();
         try {
             Pass pass = gradients ? Pass.FORWARD_AND_BACKWARD : Pass.FORWARD;
