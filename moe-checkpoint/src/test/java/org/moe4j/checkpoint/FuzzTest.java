@@ -115,7 +115,7 @@ class FuzzTest {
         byte[] file = new byte[8 + json.length + 26];
         file[0] = (byte) json.length;
         System.arraycopy(json, 0, file, 8, json.length);
-        long runs = 50_000 * SCALE;
+        long runs = 20_000 * SCALE;
         assertThat(run(SafetensorsFileFuzz.class, runs, HEADER_WORDS, file)).isGreaterThanOrEqualTo(runs);
     }
 
@@ -126,7 +126,7 @@ class FuzzTest {
                 .getBytes(StandardCharsets.UTF_8);
         List<String> words =
                 List.of("\"weight_map\":{", "\"a\":\"", "\"..\"", "\"../a\"", "\"C:\\\\a\"", "\"\\u0000\"", "\"/a\"");
-        long runs = 200_000 * SCALE;
+        long runs = 80_000 * SCALE;
         assertThat(run(ShardIndexFuzz.class, runs, words, index)).isGreaterThanOrEqualTo(runs);
     }
 
@@ -137,7 +137,7 @@ class FuzzTest {
                 .getBytes(StandardCharsets.UTF_8);
         byte[] product = "sqrt n / m * k\n{\"n\":1,\"m\":2e3,\"k\":[1,2]}".getBytes(StandardCharsets.UTF_8);
         List<String> words = List.of(" if ", " * ", "sqrt ", " / ", "->", "| none", "null", "'a'", "!=", "text_config");
-        long runs = 200_000 * SCALE;
+        long runs = 80_000 * SCALE;
         assertThat(run(ModelConfigFuzz.class, runs, words, plain, product)).isGreaterThanOrEqualTo(runs);
     }
 
@@ -147,7 +147,7 @@ class FuzzTest {
         byte[] logits = numpy("<f4", "(1, 1, 2)", new byte[8]);
         List<String> words =
                 List.of("'descr': '<", "'fortran_order': ", "False", "'shape': (", "|u1", "<i8", "<f2", "|O", "), }");
-        long runs = 20_000 * SCALE;
+        long runs = 10_000 * SCALE;
         assertThat(run(TraceFileFuzz.class, runs, words, indices, logits)).isGreaterThanOrEqualTo(runs);
     }
 

@@ -61,10 +61,11 @@ class ApplyInContextTest {
                 .flatMap(backend -> selections.stream().map(selection -> Arguments.of(backend, selection)));
     }
 
-    private static MoeLayer layer(Backend backend, ExpertSelection selection, int topK, int intermediate) {
+    private static MoeLayer layer(
+            Backend backend, ExpertSelection selection, int topK, Activation activation, int intermediate) {
         TopKRouter plain =
                 TopKRouter.random(RouterConfig.topK(EXPERTS, topK).withSelection(selection), HIDDEN, backend, 1);
-        ExpertShape shape = new ExpertShape(EXPERTS, 1, intermediate, new Activation.GeluExact(), true);
+        ExpertShape shape = new ExpertShape(EXPERTS, 1, intermediate, activation, true);
         ExpertShape shared = new ExpertShape(1, HIDDEN, 3);
         try (plain;
                 Matrix gate = Initializer.normal(1).draw(backend, 1, HIDDEN, 5)) {
@@ -101,7 +102,7 @@ class ApplyInContextTest {
     @ParameterizedTest
     @MethodSource("cases")
     void equalsForwardWithNoiseJitterAndSequences(Backend backend, ExpertSelection selection) {
-        try (MoeLayer layer = layer(backend, selection, 2, SMALL);
+        try (MoeLayer layer = layer(backend, selection, 2, new Activation.GeluExact(), SMALL);
                 Matrix tokens = Initializer.normal(1).draw(backend, TOKENS, HIDDEN, 6)) {
             assertSame(layer, tokens, CONTEXT);
             assertSame(layer, tokens, RoutingContext.plain());
@@ -119,7 +120,7 @@ class ApplyInContextTest {
     @ParameterizedTest
     @MethodSource("org.moe4j.bench.layer.LayerChecks#fastBackends")
     void chunksAreWhatOneRunIs(Backend backend) {
-        try (MoeLayer layer = layer(backend, new ExpertSelection.PlainTopK(), 1, WIDE);
+        try (MoeLayer layer = layer(backend, new ExpertSelection.PlainTopK(), 1, new Activation.Relu(), WIDE);
                 MoeLayer inputs = layer.withWeightPlace(WeightPlace.INPUT);
                 Matrix tokens = Initializer.normal(1).draw(backend, 300, HIDDEN, 6)) {
             RoutingContext context =
@@ -140,7 +141,7 @@ class ApplyInContextTest {
     @Test
     void aContextOfOtherRowsIsRefused() {
         Backend backend = ReferenceBackend.instance();
-        try (MoeLayer layer = layer(backend, new ExpertSelection.PlainTopK(), 1, SMALL);
+        try (MoeLayer layer = layer(backend, new ExpertSelection.PlainTopK(), 1, new Activation.GeluExact(), SMALL);
                 Matrix tokens = Initializer.normal(1).draw(backend, 4, HIDDEN, 6);
                 Matrix output = backend.buffer(4, HIDDEN)) {
             RoutingContext five = RoutingContext.plain().withSequences(5);

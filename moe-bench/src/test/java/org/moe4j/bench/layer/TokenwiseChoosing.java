@@ -75,6 +75,9 @@ final class TokenwiseChoosing {
     private double[][] balanced() {
         int tokens = logits.size();
         int experts = words.experts();
+        double[][] powers = logits.stream()
+                .map(row -> Arrays.stream(row).map(StrictMath::exp).toArray())
+                .toArray(double[][]::new);
         double[] d0 = new double[tokens];
         double[] d1 = new double[experts];
         Arrays.fill(d1, 1);
@@ -84,14 +87,14 @@ final class TokenwiseChoosing {
             for (int t = 0; t < tokens; t++) {
                 double sum = EPSILON;
                 for (int e = 0; e < experts; e++) {
-                    sum += d1[e] * StrictMath.exp(logits.get(t)[e]);
+                    sum += d1[e] * powers[t][e];
                 }
                 d0[t] = 1 / (tokens * sum);
             }
             for (int e = 0; e < experts; e++) {
                 double sum = EPSILON;
                 for (int t = 0; t < tokens; t++) {
-                    sum += d0[t] * StrictMath.exp(logits.get(t)[e]);
+                    sum += d0[t] * powers[t][e];
                 }
                 double next = 1 / (experts * sum);
                 change += Math.abs(next - d1[e]) / experts;
@@ -101,7 +104,7 @@ final class TokenwiseChoosing {
         double[][] balanced = new double[tokens][experts];
         for (int t = 0; t < tokens; t++) {
             for (int e = 0; e < experts; e++) {
-                balanced[t][e] = d1[e] * StrictMath.exp(logits.get(t)[e]) * d0[t];
+                balanced[t][e] = d1[e] * powers[t][e] * d0[t];
             }
         }
         return balanced;

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,18 +79,28 @@ class BlasCheckTest {
         }
     }
 
-    /** Each in a JVM of its own: the kernels are chosen when the library is loaded. */
+    /** The simplest kernels, and those that OpenBLAS chooses. */
+    @ParameterizedTest
+    @CsvSource({"BARCELONA, pni", "'', sse2"})
+    void noKernelsAreFaulty(String core, String ability) throws IOException, InterruptedException {
+        notFaulty(core, ability);
+    }
+
+    @Tag("soak")
     @ParameterizedTest
     @CsvSource({
-        "BARCELONA, pni",
         "NEHALEM, sse4_2",
         "HASWELL, avx2",
         "SKYLAKEX, avx512vl",
         "COOPERLAKE, avx512_bf16",
         "ZEN, avx2",
-        "'', sse2"
     })
-    void noKernelsAreFaulty(String core, String ability) throws IOException, InterruptedException {
+    void noOtherKernelsAreFaulty(String core, String ability) throws IOException, InterruptedException {
+        notFaulty(core, ability);
+    }
+
+    /** In a JVM of its own: the kernels are chosen when the library is loaded. */
+    private static void notFaulty(String core, String ability) throws IOException, InterruptedException {
         assumeThat(Machine.abilities().contains(ability))
                 .as("an x86 processor with " + ability)
                 .isTrue();

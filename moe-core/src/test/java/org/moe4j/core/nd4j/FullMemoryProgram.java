@@ -1,5 +1,6 @@
 package org.moe4j.core.nd4j;
 
+import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -95,6 +96,8 @@ final class FullMemoryProgram {
             return call() == 0 && left.length > 0;
         } catch (OutOfMemoryError full) {
             return true;
+        } finally {
+            Reference.reachabilityFence(filling); // or compiled code forgets it before the call
         }
     }
 
