@@ -1,6 +1,5 @@
 package org.moe4j.core.nd4j;
 
-import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,6 +26,10 @@ final class FullMemoryProgram {
     private final Matrix dOutput;
     private final int[] rows;
     private final RowGroups groups = RowGroups.ofSizes(9, 0, 1, 30, 5, 3);
+
+    // Fields, as compiled code forgets what only a variable holds that nobody reads again.
+    private Object filling;
+    private byte[] room;
 
     private FullMemoryProgram(Backend backend) {
         Cases cases = new Cases(3);
@@ -72,33 +75,31 @@ final class FullMemoryProgram {
         int failed = 0;
         int wrong = 0;
         for (int i = 0; i < tries; i++) {
-            failed += failsBeside(random) ? 1 : 0;
+            fill(random);
+            try {
+                wrong += call() == bits ? 0 : 1;
+            } catch (OutOfMemoryError full) {
+                failed++;
+            }
+            filling = null;
             wrong += call() == bits ? 0 : 1;
         }
         System.out.println(failed + " of " + tries + " calls failed, " + wrong + " wrong, lost "
                 + (settled(used) - used) + " bytes");
     }
 
-    /** Fills the heap up to a few bytes or kilobytes, and calls. */
-    private boolean failsBeside(SplittableRandom random) {
-        Object[] filling = null;
-        int room = 1 << (4 + random.nextInt(16));
-        byte[] left = new byte[room + random.nextInt(room)];
-        try {
-            for (int size = 1 << 20; size >= 16; ) {
-                try {
-                    filling = new Object[] {filling, new byte[size]};
-                } catch (OutOfMemoryError full) {
-                    size /= 4;
-                }
+    /** Fills the heap up to a few bytes or kilobytes. */
+    private void fill(SplittableRandom random) {
+        int size = 1 << (4 + random.nextInt(16));
+        room = new byte[size + random.nextInt(size)];
+        for (int piece = 1 << 20; piece >= 16; ) {
+            try {
+                filling = new Object[] {filling, new byte[piece]};
+            } catch (OutOfMemoryError full) {
+                piece /= 4;
             }
-            left = new byte[0];
-            return call() == 0 && left.length > 0;
-        } catch (OutOfMemoryError full) {
-            return true;
-        } finally {
-            Reference.reachabilityFence(filling); // or compiled code forgets it before the call
         }
+        room = null;
     }
 
     /** What is in use when the collector has found what was forgotten. */
