@@ -27,9 +27,8 @@ final class FullMemoryProgram {
     private final int[] rows;
     private final RowGroups groups = RowGroups.ofSizes(9, 0, 1, 30, 5, 3);
 
-    // Fields, as compiled code forgets what only a variable holds that nobody reads again.
-    private Object filling;
-    private byte[] room;
+    /** What fills the heap, and the room in it: an array, as compiled code forgets what only a variable holds that nobody reads again. */
+    private final Object[] held = new Object[2];
 
     private FullMemoryProgram(Backend backend) {
         Cases cases = new Cases(3);
@@ -81,7 +80,7 @@ final class FullMemoryProgram {
             } catch (OutOfMemoryError full) {
                 failed++;
             }
-            filling = null;
+            held[0] = null;
             wrong += call() == bits ? 0 : 1;
         }
         System.out.println(failed + " of " + tries + " calls failed, " + wrong + " wrong, lost "
@@ -91,15 +90,15 @@ final class FullMemoryProgram {
     /** Fills the heap up to a few bytes or kilobytes. */
     private void fill(SplittableRandom random) {
         int size = 1 << (4 + random.nextInt(16));
-        room = new byte[size + random.nextInt(size)];
+        held[1] = new byte[size + random.nextInt(size)];
         for (int piece = 1 << 20; piece >= 16; ) {
             try {
-                filling = new Object[] {filling, new byte[piece]};
+                held[0] = new Object[] {held[0], new byte[piece]};
             } catch (OutOfMemoryError full) {
                 piece /= 4;
             }
         }
-        room = null;
+        held[1] = null;
     }
 
     /** What is in use when the collector has found what was forgotten. */
