@@ -58,7 +58,7 @@ final class FlatProgram {
     private static long heap() throws InterruptedException, JMException {
         for (int i = 0; i < 2; i++) {
             System.gc();
-            Thread.sleep(400);
+            Thread.sleep(100);
         }
         long used = Runtime.getRuntime().totalMemory() - Runtime.getRuntime().freeMemory();
         try {
