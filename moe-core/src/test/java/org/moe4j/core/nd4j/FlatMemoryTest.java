@@ -14,8 +14,8 @@ import org.junit.jupiter.api.Test;
 import org.moe4j.core.testing.ChildJvm;
 
 class FlatMemoryTest {
-    private static final int WARM_UP = 200;
-    private static final int CALLS = Integer.getInteger("moe.memoryCalls", 300);
+    private static final int WARM_UP = 100;
+    private static final int CALLS = Integer.getInteger("moe.memoryCalls", 200);
     private static final long LIMIT_KILOBYTES = 16 << 10;
 
     /** In a JVM of its own with a small heap, and without the garbage collections that native memory might ask for. */

@@ -16,7 +16,7 @@ import org.moe4j.core.testing.Promise;
 
 /** Without memory a call ends in an {@link OutOfMemoryError}; the next one is right, and nothing is lost. */
 class FullMemoryTest {
-    private static final int FEW = 40;
+    private static final int FEW = 24;
     private static final int MANY = 1_000;
 
     private static void heap(String backend, int tries) throws IOException, InterruptedException {
