@@ -126,6 +126,8 @@ record RouterWeights(Matrix weight, Optional<Matrix> bias, Optional<Matrix> nois
     }
 
     void close() {
-        named().values().forEach(Matrix::close);
+        weight.close();
+        bias.ifPresent(Matrix::close);
+        noise.ifPresent(Matrix::close);
     }
 }

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.moe4j.core.backend.Backend;
+import org.moe4j.core.testing.ChildJvm;
 import org.moe4j.core.testing.Promise;
 
 /**
@@ -89,7 +90,7 @@ class BadArgumentsTest {
         assertThat(lines.stream().filter(line -> line.startsWith("fault")))
                 .as("seed %s", seed)
                 .isEmpty();
-        assertThat(printed.lines().filter(line -> !line.contains("Using incubator modules")))
+        assertThat(printed.lines().filter(line -> !ChildJvm.isWarning(line)))
                 .as("printed")
                 .isEmpty();
         return lines;

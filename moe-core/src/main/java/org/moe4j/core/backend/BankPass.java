@@ -75,7 +75,7 @@ public interface BankPass extends AutoCloseable {
         @Override
         public void close() {
             input.close();
-            parts.values().forEach(matrices -> matrices.forEach(Matrix::close));
+            BankWeights.close(parts);
         }
     }
 }

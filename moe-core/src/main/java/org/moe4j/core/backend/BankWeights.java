@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
 import java.util.Set;
+import org.moe4j.core.internal.Closing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
 
@@ -18,6 +19,8 @@ import org.moe4j.core.internal.Unfinished;
  * @param parts up and down; gate with a gated activation; a bias for each projection or for none
  */
 public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> parts) implements AutoCloseable {
+    private static final List<BankPart> EVERY_PART = List.of(BankPart.values());
+
     /**
      * Checks that the parts are those of the activation and that all shapes fit, and copies the lists.
      *
@@ -212,6 +215,12 @@ public record BankWeights(Activation activation, Map<BankPart, List<Matrix>> par
     /** Closes all handles. */
     @Override
     public void close() {
-        parts.values().forEach(matrices -> matrices.forEach(Matrix::close));
+        close(parts);
+    }
+
+    static void close(Map<BankPart, List<Matrix>> parts) {
+        for (int i = 0; i < EVERY_PART.size(); i++) { // no iterator: the Java heap may be full
+            Closing.each(parts.getOrDefault(EVERY_PART.get(i), List.of()), Matrix::close);
+        }
     }
 }

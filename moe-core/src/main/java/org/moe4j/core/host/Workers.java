@@ -144,12 +144,14 @@ public final class Workers {
         private final AtomicInteger next = new AtomicInteger();
         private final AtomicInteger open;
         private final CountDownLatch done = new CountDownLatch(1);
+        private final BooleanSupplier finished; // made before the first task begins: later the Java heap may be full
         private volatile @Nullable Throwable failure;
 
         Job(int tasks, IntConsumer task) {
             this.tasks = tasks;
             this.task = task;
             open = new AtomicInteger(tasks);
+            finished = () -> open.get() == 0;
         }
 
         @Override
@@ -170,13 +172,16 @@ public final class Workers {
         }
 
         void await() {
-            spin(CALLER_SPINS, () -> open.get() == 0);
+            spin(CALLER_SPINS, finished);
             boolean interrupted = false;
             while (open.get() > 0) {
                 try {
                     done.await();
                 } catch (InterruptedException later) {
                     interrupted = true;
+                } catch (OutOfMemoryError full) {
+                    // no room to wait in the latch, while tasks still use the caller's memory
+                    Thread.onSpinWait();
                 }
             }
             if (interrupted) {

@@ -4,6 +4,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import org.moe4j.core.backend.Matrix;
+import org.moe4j.core.internal.Closing;
 import org.moe4j.core.parameter.Parameters;
 
 /** Port: what one merge computed, and its backward. A pass may read the merge's arguments until backward is done. */
@@ -86,7 +87,7 @@ public interface MergePass {
         @Override
         public void close() {
             routed.close();
-            shared.forEach(Matrix::close);
+            Closing.each(shared, Matrix::close);
             tokens.ifPresent(Matrix::close);
             parameters.close();
         }

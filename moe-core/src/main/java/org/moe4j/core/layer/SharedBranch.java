@@ -6,6 +6,7 @@ import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.backend.RowGroups;
 import org.moe4j.core.expert.Experts;
 import org.moe4j.core.expert.ExpertsPass;
+import org.moe4j.core.internal.Closing;
 import org.moe4j.core.internal.Require;
 import org.moe4j.core.internal.Unfinished;
 import org.moe4j.core.parameter.Parameters;
@@ -86,7 +87,7 @@ public record SharedBranch(List<Experts> experts, OutputMerge merge) {
     }
 
     void close() {
-        experts.forEach(Experts::close);
+        Closing.each(experts, Experts::close);
         merge.close();
     }
 

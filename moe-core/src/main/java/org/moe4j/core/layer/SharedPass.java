@@ -4,6 +4,7 @@ import java.util.List;
 import org.moe4j.core.backend.Backend;
 import org.moe4j.core.backend.Matrix;
 import org.moe4j.core.expert.ExpertsPass;
+import org.moe4j.core.internal.Closing;
 import org.moe4j.core.layer.MergePass.BranchGradients;
 
 /** One forward run of the shared experts and the merge. */
@@ -35,6 +36,6 @@ record SharedPass(Matrix tokens, List<ExpertsPass> passes, List<Matrix> outputs,
 
     @Override
     public void close() {
-        passes.forEach(ExpertsPass::close);
+        Closing.each(passes, ExpertsPass::close);
     }
 }

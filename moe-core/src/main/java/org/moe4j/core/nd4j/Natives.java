@@ -2,6 +2,7 @@ package org.moe4j.core.nd4j;
 
 import java.util.concurrent.atomic.AtomicReference;
 import org.bytedeco.javacpp.Loader;
+import org.bytedeco.javacpp.Pointer;
 import org.bytedeco.openblas.global.openblas_nolapack;
 
 /** Loads the native libraries of the host strategy, once and before any work. */
@@ -20,6 +21,9 @@ final class Natives {
         try {
             Loader.load(openblas_nolapack.class);
             Loader.addressof("openblas_get_config"); // which JavaCPP 1.5.7, that ND4J brings, does not have as a method
+            // Linked by a first call, for which the JVM needs memory: later the Java heap may be full when a block has
+            // to go back.
+            Pointer.free(Pointer.malloc(1));
         } catch (LinkageError missing) { // a class, a method of another release, or the library
             MISSING.compareAndSet("", missing.toString());
             throw new IllegalStateException(

@@ -17,7 +17,7 @@ import org.moe4j.core.internal.Spelling;
  * <p>The set itself is immutable. It owns the handles put into it: {@link #close()} closes them all.
  */
 public final class Parameters implements AutoCloseable {
-    private static final Parameters NONE = new Parameters(Map.of());
+    private static final Parameters NONE = new Parameters(new LinkedHashMap<>());
 
     private static final int SHOWN = 12;
 
@@ -48,7 +48,7 @@ public final class Parameters implements AutoCloseable {
         if (name.isBlank()) {
             throw Require.expected("name", "a dotted name", "\"" + name + "\"");
         }
-        return new Parameters(Map.of(name, value));
+        return of(Map.of(name, value));
     }
 
     /**
@@ -191,7 +191,7 @@ public final class Parameters implements AutoCloseable {
     /** Closes all matrices of the set. */
     @Override
     public void close() {
-        values.values().forEach(Matrix::close);
+        values.forEach((name, matrix) -> matrix.close()); // no view and no iterator: the Java heap may be full
     }
 
     @Override

@@ -36,6 +36,16 @@ public final class ChildJvm {
         return run(limit, java(), options, Map.of(), main, arguments);
     }
 
+    /**
+     * Whether a line is a warning of the JVM itself: of modules in incubation, and of newer ones about native access.
+     *
+     * @param line that was printed
+     * @return whether the program has nothing to do with it
+     */
+    public static boolean isWarning(String line) {
+        return line.isBlank() || line.startsWith("WARNING: ");
+    }
+
     /** The program {@code java} of this JVM. */
     public static Path java() {
         return Path.of(System.getProperty("java.home"), "bin", "java");
