@@ -170,7 +170,7 @@ class FuzzTest {
         assertThatThrownBy(() -> run(
                         PlantedFuzz.class,
                         20_000_000,
-                        List.of("tf"),
+                        List.of("format"),
                         "{\"__metadata__\":{\"format\":\"pt\"}}".getBytes(StandardCharsets.UTF_8)))
                 .isInstanceOf(AssertionError.class)
                 .hasMessageContaining("java.lang.IllegalStateException: planted");

@@ -39,7 +39,7 @@ final class BackendsTest {
     private static List<String> child(String... options) throws IOException, InterruptedException {
         return ChildJvm.run(LIMIT, List.of(options), BackendsProbe.class)
                 .lines()
-                .filter(line -> !line.isBlank() && !line.startsWith("WARNING:")) // newer JDKs warn of native access
+                .filter(line -> !ChildJvm.isWarning(line))
                 .toList();
     }
 
